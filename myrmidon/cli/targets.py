@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from myrmidon.api.typed.object_types import is_defined_here
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
 
@@ -38,6 +40,25 @@ def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
         else:
             found |= dict.fromkeys(_all(module, target))
     return list(found)
+
+
+def load_definitions(
+    targets: Sequence[str],
+) -> tuple[list[type[Controller[Any]]], list[type[Resource[Any, Any]]]]:
+    """Return the controllers of the targets, and the resources of modules that only define types.
+
+    A project can keep the classes of its API in a module of their own; `generate crd` accepts it.
+    """
+    resources: dict[type[Resource[Any, Any]], None] = {}
+    others: list[str] = []
+    for target in targets:
+        place, _, names = target.partition(":")
+        is_name = bool(names) or (target.isidentifier() and target[0].isupper())
+        defined = [] if is_name else _types_only(_module(place))
+        resources |= dict.fromkeys(defined)
+        if not defined:
+            others.append(target)
+    return load(others), list(resources)
 
 
 def made(cls: type[Controller[Any]]) -> Controller[Any]:
@@ -201,6 +222,17 @@ def _named(module: ModuleType, name: str) -> type[Controller[Any]]:
 def _called(module: ModuleType) -> str:
     made_up = module.__name__.startswith(_PREFIX)
     return str(module.__file__) if made_up else module.__name__
+
+
+def _types_only(module: ModuleType) -> list[type[Resource[Any, Any]]]:
+    """Return the custom resources of a module without controllers; none if it has controllers."""
+    if _controllers(module):
+        return []
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Resource) and is_defined_here(value)
+    ]
 
 
 def _controllers(module: ModuleType) -> dict[str, type[Controller[Any]]]:

@@ -1,6 +1,7 @@
 """`myrmidon generate`: printing, writing, comparing."""
 
 import argparse
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,32 @@ def test_prints_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert run("all", TARGET) == 0
     assert "FROM python" not in capsys.readouterr().out
+
+
+TYPES = """\
+from myrmidon import Model, Resource, Status
+
+class One(Resource[Model, Status], group="one.example.com", version="v1"):
+    pass
+
+class Two(Resource[Model, Status], group="two.example.com", version="v1"):
+    pass
+"""
+
+
+def test_a_module_of_types_gives_definitions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a controller, in all its groups, and beside a module with controllers."""
+    (tmp_path / "controller.py").write_text(TYPES)
+    assert run("crd", str(tmp_path)) == 0
+    names = re.findall(r"(?m)^  name: (\S+)$", capsys.readouterr().out)
+    assert names == ["ones.one.example.com", "twos.two.example.com"]
+
+    assert run("crd", str(tmp_path), TARGET) == 0
+    assert len(re.findall(r"(?m)^kind: CustomR", capsys.readouterr().out)) == 3
+    with pytest.raises(UsageError, match="does not define a controller"):
+        run("rbac", str(tmp_path))
 
 
 def test_writes_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

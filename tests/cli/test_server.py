@@ -44,6 +44,25 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         assert json.load(found)["metadata"]["name"] == "a"
 
 
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "main", "image": "busybox"}]},
+}
+
+
+def test_stand_ins_run_pods_if_they_are_asked_for(tmp_path: Path) -> None:
+    """With --actors a pod is reported as running, as in `myrmidon dev`; the watch waits for it."""
+    (tmp_path / "pod.json").write_text(json.dumps(POD))
+    with running("--anonymous", "--actors", "--manifests", str(tmp_path)) as url:
+        watch = urllib.request.urlopen(
+            f"{url}/api/v1/namespaces/default/pods?watch=true", timeout=30
+        )
+        phases = (json.loads(line)["object"].get("status", {}).get("phase") for line in watch)
+        assert next(phase for phase in phases if phase != "Pending") == "Running"
+
+
 def test_a_token_is_made_and_needed(tmp_path: Path) -> None:
     """Over plain HTTP the kubeconfig carries it in the address, as kubectl sends no header there."""
     path = tmp_path / "kubeconfig"

@@ -88,3 +88,15 @@ def test_the_log_lines_of_the_page_exist() -> None:
 
     assert messages
     assert [message for message in messages if f'"{message}"' not in source] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_options_that_a_page_names_exist(page: Path) -> None:
+    """Every keyword in ``ControllerOptions(...)`` and ``ManagerOptions(...)``."""
+    for options in (ControllerOptions, ManagerOptions):
+        known = {field.name for field in dataclasses.fields(options)}
+        uses = re.findall(
+            rf"{options.__name__}\(([^()]*)", re.sub(r'"[^"]*"', "", page.read_text())
+        )
+        named = {name for use in uses for name in re.findall(r"\b([a-z_]+)=", use)}
+        assert named <= known, options.__name__

@@ -3,12 +3,16 @@
 import inspect
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import myrmidon
 import myrmidon.testing
-from myrmidon import ExternalStatus, Model, Resource, Status, Unstructured
+from myrmidon import Cause, ExternalStatus, Kind, Model, Resource, Status, Unstructured, kinds
+from myrmidon.api.typed import markers, scalars
+from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.fsm.context import Relation
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference"
 PAGES = {page.name: page.read_text() for page in sorted(REFERENCE.glob("*.md"))}
@@ -58,3 +62,52 @@ def test_the_fields_of_a_status_are_named() -> None:
 
     for name in (*ExternalStatus.model_fields, Unstructured.__name__):
         assert f"`{name}`" in section
+
+
+def test_every_built_in_kind_is_in_the_table() -> None:
+    """In the row of its apiVersion and the column of its scope."""
+    table = PAGES["kinds.md"].partition("## Built-in kinds")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", table, re.MULTILINE)
+    listed = {
+        (version, name, namespaced)
+        for version, *cells in rows
+        for namespaced, cell in zip((True, False), cells, strict=True)
+        for name in re.findall(r"`(\w+)`", cell)
+    }
+
+    assert listed == {
+        (kind.api_version, name, kind.namespaced)
+        for name, kind in vars(kinds).items()
+        if isinstance(kind, Kind)
+    }
+
+
+def test_every_cause_is_explained() -> None:
+    """Each relation, and each field of a Cause."""
+    section = PAGES["causes-and-conditions.md"].partition("## Causes")[2].partition("\n## ")[0]
+
+    assert sorted(_ROW.findall(section)) == sorted(
+        f"`{name}`" for name in (*Cause._fields, *get_args(Relation))
+    )
+
+
+def test_every_actor_of_the_harness_is_listed() -> None:
+    """Those that it starts by default, in that order."""
+    section = PAGES["test-harness.md"].partition("## Actors")[2].partition("\n## ")[0]
+    listed = re.findall(r"`(\w+)`", ",".join(_ROW.findall(section)))
+
+    assert listed == [type(actor).__name__ for actor in cluster_actors()]
+
+
+def test_every_type_of_a_field_is_listed() -> None:
+    """The values and the markers; columns and the scale subresource concern a resource."""
+    listed = set(re.findall(r"`(\w+)[(`]", ",".join(_ROW.findall(PAGES["field-types.md"]))))
+    values = {"Base64", "Duration", "IntOrString", "Quantity"}
+    marks = {
+        name
+        for name, one in vars(markers).items()
+        if getattr(one, "__module__", "") == markers.__name__
+    }
+
+    assert values <= set(vars(scalars))
+    assert listed == values | {name for name in marks if name[0].isupper()} - {"Column", "Scale"}

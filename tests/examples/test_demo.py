@@ -1,7 +1,11 @@
 """`make demo` ends well and says what was to be seen."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+INDEX = Path(__file__).parents[2] / "docs/index.md"
 
 
 def test_the_demo_plays_to_its_end() -> None:
@@ -21,3 +25,7 @@ def test_the_demo_plays_to_its_end() -> None:
     assert any("deregistered  waits: Draining" in line for line in lines)
     assert [line.partition(":")[0] for line in lines[-3:]] == ["seen", "next", "then"]
     assert all(len(line) <= 80 for line in lines[-3:])
+    (shown,) = re.findall(r"^```text\n(.*?)^```", INDEX.read_text(), re.MULTILINE | re.DOTALL)
+    for line in shown.splitlines():  # steps on the way may be too quick to be printed
+        if line[0] in "123✓∅":
+            assert any(line.partition("  wrote")[0] in printed for printed in lines), line

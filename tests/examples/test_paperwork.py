@@ -1,5 +1,6 @@
 """What is generated from the examples, and committed, is what would be generated now."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,11 @@ import pytest
 from myrmidon.cli.main import main
 
 EXAMPLES = sorted(path.parent for path in Path("examples").glob("*/controller.py"))
-DRAWN = {Path("examples/fleet"): "examples/fleet:Fleets"}  # a picture shows one controller
+FROM_KOPF = Path("examples/from_kopf")  # many small files, one of which is drawn
+DRAWN = {  # a picture shows one controller
+    Path("examples/fleet"): "examples/fleet:Fleets",
+    FROM_KOPF: str(FROM_KOPF / "ex99_all_at_once.py"),
+}
 BUILT_IN = {Path("examples/tenants")}  # controllers of kinds that need no definition
 
 
@@ -28,7 +33,7 @@ def test_a_controller_of_a_built_in_kind_has_a_role_instead(
     assert main(["generate", "rbac", str(folder), "-o", str(folder / "rbac.yaml"), "--check"]) == 0
 
 
-@pytest.mark.parametrize("folder", EXAMPLES, ids=str)
+@pytest.mark.parametrize("folder", [*EXAMPLES, FROM_KOPF], ids=str)
 def test_the_picture_is_up_to_date(folder: Path) -> None:
     """As the definition."""
     target = DRAWN.get(folder, str(folder))
@@ -47,3 +52,29 @@ def test_the_test_of_the_smallest_example_is_short() -> None:
     """It is the first test that people read."""
     text = Path("examples/config_copy/test_example.py").read_text()
     assert len(text.splitlines()) <= 25
+
+
+def test_the_examples_are_numbered_in_the_order_of_learning() -> None:
+    """Each folder once, with the time that it takes to read and the command that runs it."""
+    text = Path("examples/README.md").read_text()
+    rows = re.findall(
+        r"^\| (\d+) \| \[(\w+)\]\(\2\) \| .+ \| \d+ min \| `myrmidon dev (\S+)` \|$",
+        text,
+        re.MULTILINE,
+    )
+
+    assert [int(number) for number, _, _ in rows] == list(range(1, len(rows) + 1))
+    assert {name for _, name, _ in rows} == {each.name for each in (*EXAMPLES, FROM_KOPF)}
+    for _, name, target in rows:
+        assert Path(target).exists()
+        assert target.startswith(f"examples/{name}")
+
+
+@pytest.mark.parametrize("folder", [*EXAMPLES, FROM_KOPF], ids=str)
+def test_the_page_of_an_example_has_its_picture_and_its_commands(folder: Path) -> None:
+    """One command runs it, one tests it."""
+    page = (folder / "README.md").read_text()
+
+    assert "](graph.svg)" in page
+    assert f"\nmyrmidon dev {folder}" in page
+    assert f"\npytest {folder}\n" in page

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from myrmidon import Manages, Model, Reads, Resource, Status
+from myrmidon import Kind, Manages, Model, Reads, Resource, Status
 from myrmidon.errors import UsageError
 from myrmidon.generate import Packaging, files, to_yaml
 from myrmidon.generate.manifests.layout import defined_resources
@@ -137,6 +137,14 @@ class Part(Resource[Model, Status], group="demo.myrmidon.dev", version="v1"):
     """A resource of the same group, which another controller makes."""
 
 
+class Bill(Resource[Model, Status], group="billing.myrmidon.dev", version="v1"):
+    """A resource of another group."""
+
+
+class Issuer(Resource[Model, Status], of=Kind("cert.example.com", "v1", "Issuer", "issuers")):
+    """A resource that another project defines."""
+
+
 LISTED: list[dict[str, Any]] = [
     *({"manages": way} for way in (Part, (Part,), [Part], Manages(Part), (Manages(Part),))),
     *({"reads": way} for way in (Part, (Part,), [Part], Reads(Part), (Reads(Part),))),
@@ -144,7 +152,7 @@ LISTED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("declared", LISTED)
-def test_managed_resources_of_the_group_get_a_definition(declared: dict[str, Any]) -> None:
+def test_managed_resources_get_a_definition(declared: dict[str, Any]) -> None:
     """However they are listed: alone, in a tuple, or with limits on what is cached."""
     made = type("Apps", (WebApps,), declared)
 
@@ -164,3 +172,10 @@ def test_prometheus_sends_its_token_if_metrics_need_one(auth: bool) -> None:
     sent = endpoint.get("bearerTokenFile")
     assert ("--metrics-auth" in container["args"]) == auth
     assert sent == ("/var/run/secrets/kubernetes.io/serviceaccount/token" if auth else None)
+
+
+def test_a_program_may_have_several_groups() -> None:
+    """A class with a group is defined here, whatever the group; one with ``of=`` is not."""
+    made = type("Apps", (WebApps,), {"manages": (Bill, Issuer), "reads": (Part,)})
+
+    assert defined_resources([made]) == [WebApp, Bill, Part]

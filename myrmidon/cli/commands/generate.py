@@ -19,7 +19,8 @@ from typing import Any
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
-from myrmidon.cli.targets import folder_of, load
+from myrmidon.api.typed.resource import Resource
+from myrmidon.cli.targets import folder_of, load, load_definitions
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
@@ -71,8 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, write or compare."""
-    controllers = load(args.target)
-    name = args.name or controllers[0].name
+    resources: list[type[Resource[Any, Any]]] = []
+    if args.what == "crd":
+        controllers, resources = load_definitions(args.target)
+    else:
+        controllers = load(args.target)
+    name = args.name or (controllers[0].name if controllers else "types")
     packaging = Packaging(
         name=name,
         namespace=args.namespace or f"{name}-system",
@@ -88,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         _check_is_folder(folder)
         made = chart(controllers, packaging)
     else:
-        made = files(args.what, controllers, packaging)
+        made = files(args.what, controllers, packaging, resources)
     if args.what in ("crd", "all", "helm"):
         for line in _defined_elsewhere(controllers):
             print(line, file=sys.stderr)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from myrmidon.apiserver.actors import housekeepers
+from myrmidon.apiserver.actors import cluster_actors, housekeepers
 from myrmidon.apiserver.auth.users import MASTERS, User
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
@@ -53,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manifests", type=Path, metavar="DIR", help="create the objects of a folder"
     )
+    parser.add_argument(
+        "--actors",
+        action="store_true",
+        help="run stand-ins for kubelets and for the controllers of workloads, as `myrmidon dev` does",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         args.token = new_token()
     users = _users(args)
     manifests = list(_manifests(args.manifests)) if args.manifests else []
-    actors = housekeepers()
+    actors = cluster_actors() if args.actors else housekeepers()
     server = ApiServer(environment=RealEnvironment(), users=users, actors=actors, rbac=rbac)
     for path, manifest in manifests:
         _create(server, path, manifest)

@@ -34,9 +34,17 @@ METRICS_AUTH = "rbac/metrics-auth.yaml"
 SERVICE_MONITOR = "monitoring/service-monitor.yaml"
 
 
-def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[str, str]:
-    """The files of one sort or of all, by path."""
-    manifests = manifest_files(what, controllers, packaging)
+def files(
+    what: What,
+    controllers: Controllers,
+    packaging: Packaging,
+    resources: Sequence[type[Resource[Any, Any]]] = (),
+) -> dict[str, str]:
+    """Return the files of one sort or of all, by path.
+
+    ``resources`` are defined in addition to those of the controllers: types without a controller.
+    """
+    manifests = manifest_files(what, controllers, packaging, resources)
     texts = {path: to_yaml(documents) for path, documents in manifests.items()}
     if what in ("deploy", "all"):
         texts[SERVICE_MONITOR] = to_yaml(deploy.service_monitor(packaging))
@@ -47,12 +55,15 @@ def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[st
 
 
 def manifest_files(
-    what: What, controllers: Controllers, packaging: Packaging
+    what: What,
+    controllers: Controllers,
+    packaging: Packaging,
+    resources: Sequence[type[Resource[Any, Any]]] = (),
 ) -> dict[str, list[Json]]:
     """Return the manifests that every cluster accepts, by the path of their file."""
     manifests: dict[str, list[Json]] = {}
     if what in ("crd", "all"):
-        manifests |= _crd_files(controllers)
+        manifests |= _definition_files((*defined_resources(controllers), *resources))
     if what in ("rbac", "all"):
         manifests |= _rbac_files(controllers, packaging)
     if what in ("deploy", "all"):
@@ -61,9 +72,10 @@ def manifest_files(
 
 
 def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
-    """The resources whose definitions are ours: what is controlled, and what is managed of its group.
+    """Return the resources that this program defines: those that it controls, manages or reads.
 
-    Built-in kinds and kinds of other projects have their definition elsewhere.
+    The group does not matter: a program may have several.  Built-in kinds and kinds of other
+    projects (classes with ``of=``) have their definition elsewhere.
     """
     found: dict[type[Resource[Any, Any]], None] = {}
     for controller in controllers:
@@ -71,7 +83,7 @@ def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]
             found[controller.resource] = None
         for entry in (*controller.manages, *controller.reads):
             listed: Any = entry.kind if isinstance(entry, Manages | Reads) else entry
-            if is_defined_here(listed) and listed.KIND.group == controller.kind().group:
+            if is_defined_here(listed):
                 found[listed] = None
     return list(found)
 
@@ -81,9 +93,9 @@ def definitions_of(controllers: Iterable[type[Controller[Any]]]) -> list[Json]:
     return crds(defined_resources(list(controllers)))
 
 
-def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
-    definitions = definitions_of(controllers)
-    return {f"crd/{made['metadata']['name']}.yaml": [made] for made in definitions}
+def _definition_files(resources: Iterable[type[Resource[Any, Any]]]) -> dict[str, list[Json]]:
+    """Return the definitions of resources, each in a file named after it."""
+    return {f"crd/{made['metadata']['name']}.yaml": [made] for made in crds(resources)}
 
 
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
