@@ -17,6 +17,7 @@ from typing import Any
 from myrmidon.errors import UsageError
 from myrmidon.testing.harness.clock import real_seconds
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two, world_key
+from myrmidon.testing.simulation.execution import many_runs
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.references import References
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
@@ -123,6 +124,10 @@ class Explorer:
 
     def explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         """Run all phases; return the report."""
+        with many_runs():
+            return self._explore(jobs, shrink=shrink)
+
+    def _explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         started = real_seconds()
         self._ends_at = None if self._budget.seconds is None else started + self._budget.seconds
         references = self.references = References(self._scenario, self._seed)
