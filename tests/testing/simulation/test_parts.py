@@ -57,6 +57,7 @@ def test_no_code_of_a_killed_incarnation_runs_again() -> None:
     async def main() -> None:
         for number, name in ((1, "dies"), (1, "waits"), (2, "lives")):
             in_incarnation(number, lambda name=name: loop.create_task(work(name)))
+        in_incarnation(1, lambda: loop.call_later(5, done.append, "a timer of the dead"))
         await sleep(1)
         loop.kill(1)
         await sleep(10)

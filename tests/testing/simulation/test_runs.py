@@ -151,7 +151,8 @@ def test_a_namespace_can_be_deleted() -> None:
 
 def test_a_fault_that_never_happens_did_not_fire() -> None:
     """A run proves nothing about a fault whose moment never came, or that had no effect."""
-    late = simulate(life, plan=Plan.of((t.write(99), a.crash())))
+    late = simulate(life, plan=Plan.of((t.write(99), a.crash()), (t.write(1), a.slow(0.1))))
+    assert late.fired == (False, True)
     assert not late.all_fired
     unseen = simulate(life, plan=Plan.of((t.write(1), a.travel("ConfigMap", 1))))
     assert not unseen.all_fired  # myrmidon never reads with resourceVersion=0
