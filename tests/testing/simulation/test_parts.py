@@ -15,15 +15,16 @@ from myrmidon.testing.simulation import Plan, PlannedFault, explore, simulate
 from myrmidon.testing.simulation.actions import KINDS, Action, frozen, thawed
 from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two
-from myrmidon.testing.simulation.explorer import Budget
+from myrmidon.testing.simulation.explorer import Budget, Explorer
 from myrmidon.testing.simulation.loop import INCARNATION, SimulationLoop
 from myrmidon.testing.simulation.normalisation import Masks, normalised
+from myrmidon.testing.simulation.scenarios import as_scenario
 from myrmidon.testing.simulation.staleness import StaleView
 from myrmidon.testing.simulation.swarm import drawn
 from myrmidon.testing.simulation.trace import Commit
 from myrmidon.testing.simulation.triggers import Moment
 from tests.testing.simulation.naive import Naive, ref
-from tests.testing.simulation.test_bugs import Gadget, gadget, oracles
+from tests.testing.simulation.test_bugs import BothSecrets, Gadget, creation, gadget, oracles
 from tests.testing.simulation.things import life
 
 CALM = settings(max_examples=40, deadline=None)
@@ -234,6 +235,16 @@ def test_a_seed_always_draws_the_same_plan(seed: int) -> None:
 
 
 FACTS: Any = simulate(life).facts
+
+
+def test_pairs_of_faults_are_explored_after_single_ones() -> None:
+    """Depth two runs more plans than depth one, and none fails for a correct controller."""
+    runs = []
+    for depth in (1, 2):
+        budget = Budget(swarm=0, depth=depth)
+        explorer = Explorer(as_scenario(creation(BothSecrets)), budget, 0, 1, (0, 3))
+        runs.append(explorer.explore(1, shrink=False).check().runs)
+    assert runs[0] < runs[1]
 
 
 @pytest.mark.parametrize("text", ["soon", "10", "1d", "-3s"])

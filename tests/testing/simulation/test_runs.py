@@ -12,6 +12,7 @@ from myrmidon.testing.simulation import Plan, Scenario, SimulationError, simulat
 from myrmidon.testing.simulation import actions as a
 from myrmidon.testing.simulation import triggers as t
 from myrmidon.testing.simulation.trace import Happened
+from tests.testing.simulation.test_bugs import NumberedNames, gadget
 from tests.testing.simulation.things import Things, growth, life, thing
 
 HERE = Path(__file__).parent
@@ -139,6 +140,22 @@ def test_a_lease_can_be_taken_away(how: str) -> None:
 
     result = simulate(pair, plan=Plan.of((t.write(2), a.lease(how)))).check()
     assert result.fired == (True,)
+
+
+def test_the_timers_of_the_cluster_survive_a_process() -> None:
+    """A Pod starts although the process that created it, and so set the timer, was killed."""
+
+    async def started(sim: Any) -> None:
+        sim.controller(NumberedNames)
+        sim.eventually("the Pod runs", runs, within=5)
+        await sim.user.create(gadget(1))
+        await sim.settle()
+
+    def runs(world: Any) -> bool:
+        return any((one.get("status") or {}).get("phase") == "Running" for one in world.list("Pod"))
+
+    plan = Plan.of((t.write(1), a.crash("after", down=60.0)))
+    simulate(started, plan=plan, compare=False).check()
 
 
 def test_a_namespace_can_be_deleted() -> None:
