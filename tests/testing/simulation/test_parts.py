@@ -17,6 +17,7 @@ from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two
 from myrmidon.testing.simulation.explorer import Budget, Explorer
 from myrmidon.testing.simulation.loop import INCARNATION, SimulationLoop
+from myrmidon.testing.simulation.monitors import Monitor, Monitors
 from myrmidon.testing.simulation.normalisation import Masks, normalised
 from myrmidon.testing.simulation.scenarios import as_scenario
 from myrmidon.testing.simulation.staleness import StaleView
@@ -108,6 +109,25 @@ def test_a_lag_hides_exactly_the_changes_that_are_too_young(
         visible = until is None or commit.revision <= until
         assert visible == (commit.at + lag <= now)
     assert next_at > now
+
+
+# ---------------------------------------------------------------------------- monitors
+
+
+@pytest.mark.parametrize(("at", "found"), [(4.0, []), (6.0, ["late"])])
+def test_a_property_that_holds_too_late_is_violated(at: float, found: list[str]) -> None:
+    """Eventually and leads_to have a deadline, also if no change comes before it is over."""
+    world: Any = {"holds": False}
+    for kind, then in (("eventually", None), ("leads_to", lambda seen: seen["holds"])):
+        violated: list[str] = []
+        monitors = Monitors(world, lambda name, _message, seen=violated: seen.append(name))
+        first = (lambda seen: seen["holds"]) if then is None else (lambda _seen: True)
+        world["holds"] = False
+        monitors.add(Monitor("late", kind, first, then, within=5.0), 0.0)
+        world["holds"] = True
+        monitors.check(at)
+        monitors.finish(20.0)
+        assert violated == found
 
 
 # ------------------------------------------------------------------------- normal forms
