@@ -118,10 +118,12 @@ def test_a_lag_hides_exactly_the_changes_that_are_too_young(
 def test_a_property_that_holds_too_late_is_violated(at: float, found: list[str]) -> None:
     """Eventually and leads_to have a deadline, also if no change comes before it is over."""
     world: Any = {"holds": False}
-    for kind, then in (("eventually", None), ("leads_to", lambda seen: seen["holds"])):
+    holds: Any = lambda seen: seen["holds"]  # noqa: E731
+    begins: Any = lambda _seen: True  # noqa: E731
+    for kind, first, then in (("eventually", holds, None), ("leads_to", begins, holds)):
         violated: list[str] = []
-        monitors = Monitors(world, lambda name, _message, seen=violated: seen.append(name))
-        first = (lambda seen: seen["holds"]) if then is None else (lambda _seen: True)
+        report: Any = lambda name, _message, seen=violated: seen.append(name)  # noqa: E731
+        monitors = Monitors(world, report)
         world["holds"] = False
         monitors.add(Monitor("late", kind, first, then, within=5.0), 0.0)
         world["holds"] = True
