@@ -201,9 +201,3 @@ def definitions_in(recipes: Iterable[Recipe], extra: Iterable[Json]) -> list[Jso
     for definition in [*(one for recipe in recipes for one in recipe.definitions), *extra]:
         found.setdefault(definition["metadata"]["name"], definition)
     return list(found.values())
-
-
-@cache
-def _metrics() -> Metrics:
-    """Return where all managers count: declaring the metrics anew for each costs too much."""
-    return Metrics(per_object=False)
