@@ -8,11 +8,16 @@ import yaml
 from myrmidon import Manages, Model, Reads, Resource, Status
 from myrmidon.errors import UsageError
 from myrmidon.generate import Packaging, files, to_yaml
+from myrmidon.generate.manifests.image import ImageSource
 from myrmidon.generate.manifests.layout import defined_resources
 from tests.generate.webapp import WebApp, WebApps
 
 PACKAGING = Packaging(
-    name="web-apps", namespace="web-apps-system", image="web-apps:1", target=("shop.controller",)
+    name="web-apps",
+    namespace="web-apps-system",
+    image="web-apps:1",
+    target=("shop.controller",),
+    image_source=ImageSource(),
 )
 
 

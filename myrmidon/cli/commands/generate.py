@@ -2,7 +2,7 @@
 
   crd      CustomResourceDefinitions of the resources
   rbac     the ServiceAccount and the smallest roles that suffice
-  deploy   namespace, Deployment, Service, Dockerfile
+  deploy   namespace, Deployment, Service; a Dockerfile, unless the program has one
   all      all of them, with a kustomization.yaml
   helm     the same manifests as a Helm chart; needs -o DIR
 
@@ -19,11 +19,14 @@ from typing import Any
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
-from myrmidon.cli.targets import folder_of, load
+from myrmidon.cli.projects import PYPROJECT
+from myrmidon.cli.scaffold.requirements import exact_requirement
+from myrmidon.cli.targets import in_the_image, load, program_folder
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, chart, files
+from myrmidon.generate.manifests.image import ImageSource
 
 _SUFFIXES = (".yaml", ".yml")
 _CRD_FOLDERS = ("crd", "templates/crd")
@@ -77,11 +80,12 @@ def run(args: argparse.Namespace) -> int:
         name=name,
         namespace=args.namespace or f"{name}-system",
         image=args.image or f"{name}:latest",
-        target=tuple(map(_in_the_image, args.target)),
+        target=tuple(map(in_the_image, args.target)),
         replicas=args.replicas,
         metrics_auth=args.metrics_auth,
         install_crds=args.install_crds,
         cluster=_cluster(args, controllers),
+        image_source=_image_source(args.target[0]),
     )
     folder: Path | None = args.output
     if args.what == "helm":
@@ -122,6 +126,18 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
     return str(args.cluster)
 
 
+def _image_source(target: str) -> ImageSource | None:
+    """Return what the folder of the program has to build an image from; None if it has a Dockerfile."""
+    folder = program_folder(target)
+    if (folder / "Dockerfile").is_file():
+        return None
+    return ImageSource(
+        is_project=(folder / PYPROJECT).is_file(),
+        is_locked=(folder / "requirements.txt").is_file(),
+        myrmidon=exact_requirement(),
+    )
+
+
 def _check_is_folder(output: Path | None) -> None:
     if output is None or output.suffix in _SUFFIXES:
         raise UsageError(
@@ -142,12 +158,6 @@ def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str
 def _joined(made: dict[str, str]) -> str:
     """All manifests as one text."""
     return "---\n".join(text for path, text in made.items() if path.endswith(_SUFFIXES))
-
-
-def _in_the_image(target: str) -> str:
-    """The target as it is named in the image, whose working folder is that of the program."""
-    folder = folder_of(target)
-    return target if folder is None else "."
 
 
 def _write(path: Path, text: str) -> None:

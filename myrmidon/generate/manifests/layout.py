@@ -7,7 +7,7 @@
     rbac/…                      the account, its roles and their bindings
     deploy/…                    namespace, Deployment, Service
     monitoring/…                only for clusters with the Prometheus operator
-    Dockerfile
+    Dockerfile                  unless the program has one of its own
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,6 +19,7 @@ from myrmidon.api.typed.resource import Resource
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.shapes import Manages, Reads
 from myrmidon.generate.manifests import deploy
+from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
 from myrmidon.generate.manifests.yaml import to_yaml
@@ -40,7 +41,8 @@ def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[st
     texts = {path: to_yaml(documents) for path, documents in manifests.items()}
     if what in ("deploy", "all"):
         texts[SERVICE_MONITOR] = to_yaml(deploy.service_monitor(packaging))
-        texts["Dockerfile"] = deploy.dockerfile()
+        if packaging.image_source is not None:
+            texts["Dockerfile"] = dockerfile(packaging.image_source)
     if what == "all":
         texts["kustomization.yaml"] = to_yaml(deploy.kustomization(list(manifests)))
     return texts
