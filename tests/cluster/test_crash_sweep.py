@@ -25,7 +25,7 @@ LIVES_AT_ONCE = 6
 PROCESSES = multiprocessing.get_context("forkserver")  # what is imported once starts at once
 PRELOAD = [
     "pytest",
-    "kubernetes_asyncio.config.kube_config",
+    "myrmidon.io.access.kubeconfig",
     "tests.cluster.contender",
 ]
 
