@@ -44,6 +44,7 @@ def test_all_is_the_rest_and_a_kustomization() -> None:
         "deploy/deployment.yaml",
         "deploy/metrics-service.yaml",
         "monitoring/service-monitor.yaml",
+        "monitoring/prometheus-rule.yaml",
         "Dockerfile",
         "kustomization.yaml",
     ]

@@ -4,6 +4,7 @@ layout     which manifest goes into which file
 rbac       the roles that the declarations need
 usage      what the code of a controller can ask for, read from its source
 deploy     Deployment, Service, ServiceMonitor and the like
+alerts     the PrometheusRule
 image      the Dockerfile
 helm       the Helm chart
 packaging  names, image and namespace of an installation

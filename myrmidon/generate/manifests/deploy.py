@@ -116,7 +116,7 @@ def metrics_service(packaging: Packaging) -> Json:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
-            "name": f"{packaging.name}-metrics",
+            "name": packaging.metrics_service,
             "namespace": packaging.namespace,
             "labels": packaging.labels,
         },

@@ -42,6 +42,7 @@ _CONDITIONS = {
     layout.METRICS_SERVICE: ".Values.metrics.enabled",
     layout.METRICS_AUTH: ".Values.metrics.auth",
     layout.SERVICE_MONITOR: "and .Values.metrics.enabled .Values.serviceMonitor.enabled",
+    layout.PROMETHEUS_RULE: "and .Values.metrics.enabled .Values.prometheusRule.enabled",
 }
 _IMAGE = re.compile(r"(?P<repository>[^@]+?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 _KEEP = "helm.sh/resource-policy"
@@ -51,7 +52,7 @@ def chart(controllers: Controllers, packaging: Packaging) -> dict[str, str]:
     """Return the files of the chart, by path."""
     placed = replace(packaging, namespace=_NAMESPACE, metrics_auth=True)
     manifests = layout.manifest_files("all", controllers, placed)
-    manifests[layout.SERVICE_MONITOR] = [deploy.service_monitor(placed)]
+    manifests |= layout.monitoring_files(placed)
     return {
         "Chart.yaml": _chart_yaml(controllers, packaging),
         "values.yaml": _values(packaging),
@@ -71,6 +72,8 @@ def _template(path: str, manifests: Iterable[Json]) -> str:
         places |= _open_deployment(made[0])
     elif path == layout.SERVICE_MONITOR:
         places |= _open_monitor(made[0])
+    elif path == layout.PROMETHEUS_RULE:
+        places |= _open_labels(made[0], "prometheusRule")
     elif path.startswith(_CRD_FOLDER):
         places |= _open_definition(made[0])
         condition = ".Values.installCRDs"
@@ -124,11 +127,14 @@ def _open_argument(argument: str) -> str:
 
 def _open_monitor(made: Json) -> dict[str, Expand]:
     made["spec"]["endpoints"][0]["interval"] = "helm-interval"
-    made["metadata"]["labels"]["zz"] = "helm-monitor-labels"  # a line of its own, after the labels
-    return {
-        "helm-interval": _inline("{{ .Values.serviceMonitor.interval | quote }}"),
-        "helm-monitor-labels": _items("serviceMonitor.labels"),
-    }
+    interval = _inline("{{ .Values.serviceMonitor.interval | quote }}")
+    return {"helm-interval": interval, **_open_labels(made, "serviceMonitor")}
+
+
+def _open_labels(made: Json, values: str) -> dict[str, Expand]:
+    """Add the labels of a value, by which the Prometheus operator selects the object."""
+    made["metadata"]["labels"]["zz"] = "helm-labels"  # a line of its own, after the labels
+    return {"helm-labels": _items(f"{values}.labels")}
 
 
 def _open_definition(made: Json) -> dict[str, Expand]:
@@ -248,6 +254,10 @@ def _values(packaging: Packaging) -> str:
                     "labels": {},
                 }
             },
+        ),
+        (
+            "A PrometheusRule with alerts, for clusters with the Prometheus operator.",
+            {"prometheusRule": {"enabled": False, "labels": {}}},
         ),
         ("Install and upgrade the CustomResourceDefinitions.", {"installCRDs": True}),
         (

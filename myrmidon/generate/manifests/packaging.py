@@ -42,6 +42,11 @@ class Packaging:
         return self.name
 
     @property
+    def metrics_service(self) -> str:
+        """The name of the Service that metrics are scraped from, and the label ``job`` of them."""
+        return f"{self.name}-metrics"
+
+    @property
     def labels(self) -> dict[str, str]:
         """The labels that find the pods."""
         return {"app.kubernetes.io/name": self.name}
