@@ -5,6 +5,7 @@
   deploy   namespace, Deployment, Service; a Dockerfile, unless the program has one
   all      all of them, with a kustomization.yaml
   helm     the same manifests as a Helm chart; needs -o DIR
+  bundle   the same manifests as a bundle for the Operator Lifecycle Manager; needs -o DIR
 
 Without -o the manifests are printed. -o DIR writes one file per manifest, -o FILE.yaml writes them all
 into that file.  With --check nothing is written, and the command fails if a file is out of date.
@@ -27,15 +28,16 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, chart, files
 from myrmidon.generate.manifests.image import ImageSource
+from myrmidon.generate.manifests.olm import bundle
 
 _SUFFIXES = (".yaml", ".yml")
-_CRD_FOLDERS = ("crd", "templates/crd")
+_CRD_FOLDERS = ("crd", "templates/crd", "manifests")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "what", choices=("crd", "rbac", "deploy", "all", "helm"), help="which manifests"
+        "what", choices=("crd", "rbac", "deploy", "all", "helm", "bundle"), help="which manifests"
     )
     parser.add_argument(
         "target", nargs="+", help="pkg.module[:Controller], or a folder with a controller.py"
@@ -68,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with rbac: what the controllers need on this remote cluster, to be applied there",
     )
     parser.add_argument(
+        "--bundle-version",
+        default="0.1.0",
+        metavar="V",
+        help="with bundle: the version of the program, such as 1.2.3 (default 0.1.0)",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -91,9 +99,13 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "helm":
         _check_is_folder(folder)
         made = chart(controllers, packaging)
+    elif args.what == "bundle":
+        _check_is_folder(folder)
+        _check_version(args.bundle_version)
+        made = bundle(controllers, packaging, args.bundle_version)
     else:
         made = files(args.what, controllers, packaging)
-    if args.what in ("crd", "all", "helm"):
+    if args.what in ("crd", "all", "helm", "bundle"):
         for line in _defined_elsewhere(controllers):
             print(line, file=sys.stderr)
     if folder is not None and folder.suffix in _SUFFIXES:
@@ -141,7 +153,14 @@ def _image_source(target: str) -> ImageSource | None:
 def _check_is_folder(output: Path | None) -> None:
     if output is None or output.suffix in _SUFFIXES:
         raise UsageError(
-            "a Helm chart is a folder of templates, not one text.\n  fix: name the folder: -o charts/NAME"
+            "a Helm chart or a bundle is a folder of files, not one text.\n  fix: name the folder: -o charts/NAME"
+        )
+
+
+def _check_version(version: str) -> None:
+    if not re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", version):
+        raise UsageError(
+            f"--bundle-version {version!r} is not a version that OLM can compare.\n  fix: write it as 1.2.3"
         )
 
 

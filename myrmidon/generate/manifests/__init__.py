@@ -7,6 +7,7 @@ deploy     Deployment, Service, ServiceMonitor and the like
 alerts     the PrometheusRule
 image      the Dockerfile
 helm       the Helm chart
+olm        the bundle for the Operator Lifecycle Manager
 packaging  names, image and namespace of an installation
 yaml       YAML as people write it
 """
