@@ -68,7 +68,7 @@ test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the fir
 
 test-first-day: $(INSTALLED)  ## From a wheel to an image that runs on a real API server; needs the network and root
 	$(BIN)/python -m tests.cluster.controlplane --build
-	$(BIN)/python -m pytest -n 0 -m first_day tests/first_day
+	$(BIN)/python -m pytest -n 0 -s -o faulthandler_timeout=0 -m first_day tests/first_day
 
 soak: $(INSTALLED)    ## Faults for SOAK_MINUTES (10) on a real API server: three replicas, then a verdict
 	$(BIN)/python -m tests.cluster.controlplane --build

@@ -19,6 +19,7 @@ from myrmidon.cli.scaffold.files import project_files
 from myrmidon.cli.scaffold.names import names_of
 from myrmidon.cli.scaffold.requirements import pinned_requirements
 from myrmidon.errors import UsageError
+from tests.first_day.dockerfile import included, instructions
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +70,17 @@ def test_the_project_declares_how_it_is_built(project: Path) -> None:
 
 
 def test_the_dockerfile_copies_files_that_the_project_has(project: Path) -> None:
-    """And .dockerignore does not leave them out."""
-    ignored = (project / ".dockerignore").read_text().splitlines()
-    copies = re.findall(r"(?m)^COPY (?!--from)(\S+) ", (project / "Dockerfile").read_text())
+    """And .dockerignore does not leave them out; a virtual environment and the tests it does."""
+    (project / ".venv").mkdir(exist_ok=True)
+    (project / ".venv/pyvenv.cfg").write_text("")
+    sent = {str(path) for path in included(project)}
+    steps = instructions((project / "Dockerfile").read_text())
+    copies = [rest.split()[0] for word, rest in steps if word == "COPY" and "--from" not in rest]
 
     assert copies == ["requirements.txt", "."]
-    assert [path for path in copies if not (project / path).exists()] == []
-    assert {"requirements.txt", "README.md", "pyproject.toml"}.isdisjoint(ignored)
+    package = {"hello_world/__init__.py", "hello_world/controller.py"}
+    assert sent >= {"requirements.txt", "README.md", "pyproject.toml", *package}
+    assert not any(path.startswith((".", "tests")) or "__pycache__" in path for path in sent)
 
 
 def test_every_target_of_the_readme_is_in_the_makefile(project: Path) -> None:
