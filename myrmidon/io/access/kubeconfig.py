@@ -22,7 +22,7 @@ from myrmidon.errors import UsageError
 from myrmidon.io.access.addresses import basic_authorization
 from myrmidon.io.access.credentials import Credentials, Fixed, Plugin, TokenFile
 from myrmidon.io.access.exec_plugin import ExecPlugin
-from myrmidon.io.access.kubeconfig_files import Entry, KubeconfigFiles
+from myrmidon.io.access.kubeconfig_files import KubeconfigEntry, KubeconfigFiles
 from myrmidon.io.access.oidc import Oidc
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -152,7 +152,7 @@ async def _endpoint(files: KubeconfigFiles, context: str, environ: Mapping[str, 
     cluster = files.find("cluster", chosen.value.get("cluster"))
     if cluster is None:
         raise ValueError(f"there is no cluster {chosen.text('cluster')!r}")
-    user = files.find("user", chosen.value.get("user")) or Entry({}, cluster.folder)
+    user = files.find("user", chosen.value.get("user")) or KubeconfigEntry({}, cluster.folder)
     server = cluster.text("server").rstrip("/")
     if not server:
         raise UsageError(
@@ -193,7 +193,7 @@ def _check_server(server: str, context: str) -> None:
 
 
 async def _credentials(
-    files: KubeconfigFiles, context: str, user: Entry, cluster: Entry
+    files: KubeconfigFiles, context: str, user: KubeconfigEntry, cluster: KubeconfigEntry
 ) -> Credentials:
     """Return the credentials of a user; a plugin or a provider has been asked once."""
     provider = user.value.get("auth-provider") or {}
@@ -213,7 +213,7 @@ async def _credentials(
     return renewable
 
 
-def _fixed_credentials(user: Entry) -> TokenFile | Fixed:
+def _fixed_credentials(user: KubeconfigEntry) -> TokenFile | Fixed:
     """Return the credentials that need no program: a token, its file, or a name and a password."""
     token, file = user.text("token"), user.text("tokenFile")
     if file:

@@ -27,7 +27,7 @@ from myrmidon.errors import UsageError
 _LISTS = ("clusters", "users", "contexts")
 
 
-class Entry:
+class KubeconfigEntry:
     """A cluster, a user or the context itself, with the folder of the file that it comes from."""
 
     def __init__(self, value: dict[str, Any], folder: Path) -> None:
@@ -91,14 +91,14 @@ class KubeconfigFiles:
         """Return the names of all contexts, sorted."""
         return sorted({name for name, _, _ in self._named("contexts")})
 
-    def find(self, what: str, name: Any) -> Entry | None:
+    def find(self, what: str, name: Any) -> KubeconfigEntry | None:
         """Return the ``cluster``, ``user`` or ``context`` of this name, None if there is none."""
         for found, value, folder in self._named(f"{what}s"):
             if name is not None and found == str(name):
                 inner = value.get(what) or {}
                 if not isinstance(inner, dict):
                     raise ValueError(f"the {what} {name} is not a mapping")
-                return Entry(inner, folder)
+                return KubeconfigEntry(inner, folder)
         return None
 
     def save(self) -> None:
