@@ -7,6 +7,11 @@ INSTALLED := $(VENV)/.installed
 PURE_TESTS := tests/api tests/generate tests/patch tests/sets tests/fsm tests/test_errors.py
 PURE := myrmidon/errors/*,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/fsm/*
 RUNNABLE := $(VENV)/.runnable
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Says what to do where venv or Python 3.11 is missing, as on a fresh Debian or macOS.
+define check_python
+$(PYTHON) -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(PYTHON) is older than 3.11, or cannot make virtual environments."; echo "  fix: install Python 3.11 or newer (on Debian and Ubuntu also python3-venv), or name one: make PYTHON=python3.13 $(MAKECMDGOALS)"; exit 1; }
+endef
 
 help:          ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -16,14 +21,18 @@ demo: $(RUNNABLE)  ## Watch web applications walk through their states; needs no
 
 # The package alone, without the tools of its developers: two minutes less to wait for the demo.
 $(RUNNABLE): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(call check_python)
+	@echo "Installing myrmidon and its dependencies into $(VENV): once, less than a minute."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --editable .
 	@touch $@
 
 install: $(INSTALLED)  ## Make the virtual environment
 $(INSTALLED): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(call check_python)
+	@echo "Installing myrmidon and the tools of its developers into $(VENV): once, two to three minutes."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --editable '.[dev]'
 	@touch $@ $(RUNNABLE)
 
 format: $(INSTALLED)  ## Format and fix what can be fixed
@@ -41,7 +50,7 @@ docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 
 test: $(INSTALLED)  ## Everything that needs no cluster
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint docs coverage
-	$(BIN)/python -m pytest -n 2 -m "not cluster" $(addprefix --ignore=,$(PURE_TESTS))
+	$(BIN)/python -m pytest -n 2 -m "not cluster and not first_day" $(addprefix --ignore=,$(PURE_TESTS))
 
 coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
 	$(BIN)/coverage run -m pytest $(PURE_TESTS)
@@ -57,8 +66,12 @@ test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the fir
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
 	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
 
+test-first-day: $(INSTALLED)  ## From a wheel to an image that runs on a real API server; needs the network and root
+	$(BIN)/python -m tests.cluster.controlplane --build
+	$(BIN)/python -m pytest -n 0 -s -o faulthandler_timeout=0 -m first_day tests/first_day
+
 soak: $(INSTALLED)    ## Faults for SOAK_MINUTES (10) on a real API server: three replicas, then a verdict
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m tests.soak
 
-.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster soak
+.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-first-day soak

@@ -2,15 +2,23 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import myrmidon
+from myrmidon.cli.local.embedded_server import write_kubeconfig
 
 HEAVY = (
     "kubernetes_asyncio", "aiohttp", "asyncio", "deepdiff", "prometheus_client", "ssl", "yaml",
     "myrmidon.runtime", "myrmidon.io",
 )  # fmt: skip
+
+NOT_FOR_RUN = (
+    "myrmidon.apiserver", "myrmidon.testing", "myrmidon.cli.local", "myrmidon.cli.scaffold",
+    "kubernetes_asyncio", "deepdiff", "rich", "pygments", "hypothesis", "pytest",
+)  # fmt: skip
+"""What an image does not need; ``docs/how-to/run-in-a-cluster.md`` says so."""
 
 
 def test_an_unknown_name_is_an_error() -> None:
@@ -31,3 +39,24 @@ def test_importing_loads_no_network_stack() -> None:
     )
 
     assert loaded.stdout.split() == []
+
+
+def test_running_a_controller_loads_neither_the_embedded_server_nor_the_models(
+    tmp_path: Path,
+) -> None:
+    """An image may leave them out; the models of kubernetes-asyncio cost 35 MB and half a second.
+
+    The server does not answer, so the command ends as soon as it has opened the cluster.
+    """
+    kubeconfig = tmp_path / "kubeconfig"
+    write_kubeconfig(kubeconfig, "http://127.0.0.1:1", "token")
+    command = ["run", "examples/web_app", "--kubeconfig", str(kubeconfig), "--start-timeout=0s"]
+    command += ["--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0", "--leader-election"]
+    check = (
+        f"import sys; from myrmidon.cli.main import main; main({command!r}); "
+        f"print(*[name for name in {NOT_FOR_RUN!r} if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+
+    assert "127.0.0.1:1" in ran.stderr
+    assert ran.stdout.split() == []

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,11 @@ import pytest
 from myrmidon.cli.main import main
 
 PAGES = [Path("README.md"), *sorted(Path("examples").rglob("README.md"))]
+PROJECT = tomllib.loads(Path("pyproject.toml").read_text())
+HOME = PROJECT["project"]["urls"]["Source"].removeprefix("https://github.com/")
+IN_THE_REPOSITORY = re.compile(
+    rf"https://(github\.com/{HOME}/(blob|tree)/main|raw\.githubusercontent\.com/{HOME}/main)/"
+)
 SOURCES = [path.read_text() for path in sorted(Path("examples").rglob("*.py"))]
 
 
@@ -43,7 +49,26 @@ def test_commands_exist(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Links inside the repository are checked."""
-    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if "://" not in link:
+    """Those into the repository."""
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        place = IN_THE_REPOSITORY.match(link)
+        if place is not None:
+            assert Path(link[place.end() :]).exists(), f"{page}: {link}"
+        elif "://" not in link:
             assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+def test_the_readme_reads_well_on_a_package_index() -> None:
+    """It has no relative links, because an index shows the page without the repository."""
+    links = re.findall(r"\]\(([^)]+)\)", Path("README.md").read_text())
+
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_the_newest_python_that_is_tested_is_declared() -> None:
+    """And the oldest one is the one that pip requires."""
+    project = PROJECT["project"]
+    versions = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+
+    assert versions == ["3.11", "3.12", "3.13", "3.14"]
+    assert project["requires-python"] == f">={versions[0]}"

@@ -4,6 +4,8 @@ main             arguments to a command
 commands/        one module for each command
 local/           the embedded server on this machine, and the live view of ``myrmidon dev``
 targets          from the argument TARGET to controller classes
+projects         the controller in a folder with a pyproject.toml
+scaffold/        the project that ``myrmidon init`` writes
 settings         options from flags, environment and file
 clusters         the flags that choose a cluster
 named_objects    the arguments that name an object, and how it is found

@@ -1,7 +1,8 @@
 """Find the controllers that the arguments on the command line name.
 
-``pkg.module``, ``pkg.module:WebApps``, ``pkg.module:WebApps,Tokens``, or a folder with a
-``controller.py``.  A name alone after a target means one more controller of the same module.
+``pkg.module``, ``pkg.module:WebApps``, ``pkg.module:WebApps,Tokens``, a folder with a
+``controller.py``, or the folder of a project (see ``projects``).  A name alone after a target means
+one more controller of the same module.
 """
 
 import importlib
@@ -18,10 +19,11 @@ from typing import Any
 
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
+from myrmidon.cli.projects import CONTROLLER as _FILE
+from myrmidon.cli.projects import project_at, project_of
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
 
-_FILE = "controller.py"
 _PREFIX = "myrmidon_target"
 
 
@@ -82,12 +84,48 @@ def folder_of(target: str) -> Path | None:
     return None if is_package and "/" not in place else path
 
 
+def program_folder(target: str) -> Path:
+    """Return the folder from which the program's image is built: that of the project or of the target.
+
+    For a module this is the working folder, from which the module is imported.
+    """
+    path = Path(target.partition(":")[0])
+    project = project_of(path) if path.exists() else None
+    if project is not None:
+        return project.folder
+    return folder_of(target) or Path()
+
+
+def in_the_image(target: str) -> str:
+    """Return the target as ``myrmidon run`` gets it in the image of the program.
+
+    A project is installed there, so its folder becomes the name of its module.  The files of any
+    other folder are copied into the working folder of the image.
+    """
+    place, colon, names = target.partition(":")
+    path = Path(place)
+    if not path.exists() or (folder_of(target) is None and path.suffix != ".py"):
+        return target  # a module
+    project = project_of(path)
+    if project is not None:
+        return f"{project.module}{colon}{names}"
+    return target if path.is_file() else f".{colon}{names}"
+
+
 def _module(place: str) -> ModuleType:
     path = Path(place)
+    project = project_at(path)
+    if project is not None:
+        project.make_importable()
+        return _imported(project.module)
     if path.suffix == ".py" or "/" in place or folder_of(place) is not None:
         return _from_file(path)
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    return _imported(place)
+
+
+def _imported(place: str) -> ModuleType:
     try:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:

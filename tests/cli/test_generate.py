@@ -103,3 +103,26 @@ def test_a_chart_is_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     assert run("helm", TARGET, "-o", str(tmp_path), "--check") == 1
     assert f"{gone} is not generated any more\n" in capsys.readouterr().err
+
+
+def test_the_dockerfile_fits_the_folder(tmp_path: Path) -> None:
+    """A bare folder is copied, a project is installed, and a Dockerfile of the program's own is left alone."""
+    program, output = tmp_path / "program", tmp_path / "out"
+    program.mkdir()
+    source = Path(__file__).parents[1] / "generate/webapp.py"
+    (program / "controller.py").write_text(source.read_text())
+
+    assert run("deploy", f"{program}:WebApps", "-o", str(output)) == 0
+    assert " myrmidon==" in (output / "Dockerfile").read_text()
+
+    (program / "requirements.txt").write_text("myrmidon\n")
+    (program / "pyproject.toml").write_text("")
+    assert run("deploy", f"{program}:WebApps", "-o", str(output)) == 0
+    made = (output / "Dockerfile").read_text()
+    assert "--requirement requirements.txt" in made
+    assert "install --no-deps ." in made
+
+    (program / "Dockerfile").write_text("FROM scratch\n")
+    (output / "Dockerfile").unlink()
+    assert run("deploy", f"{program}:WebApps", "-o", str(output)) == 0
+    assert not (output / "Dockerfile").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.cli.targets import folder_of, load
+from myrmidon.cli.targets import folder_of, in_the_image, load, program_folder
 from myrmidon.errors import DefinitionError, UsageError
 from tests.generate.webapp import Watchers, WebApps
 
@@ -121,3 +121,64 @@ def test_an_error_in_a_definition_keeps_its_message(tmp_path: Path) -> None:
     )
     with pytest.raises(DefinitionError, match="Bad is a Resource without group"):
         load([str(tmp_path)])
+
+
+def project(folder: Path, *packages: str) -> Path:
+    """Write a project with these packages, each with a controller, and tests of the same shape."""
+    code = SOURCE.read_text().partition('"""\n')[2]
+    folder.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text("")
+    for package in (*packages, "tests"):
+        (folder / package).mkdir(parents=True)
+        (folder / package / "__init__.py").write_text("")
+        (folder / package / "controller.py").write_text(code)
+    return folder
+
+
+@pytest.mark.parametrize("package", ["shop_one", "src/shop_two"])
+def test_the_folder_of_a_project(package: str, tmp_path: Path) -> None:
+    """Its controller is imported under the name that the tests and the image use."""
+    folder = project(tmp_path / "shop", package)
+    module = f"{Path(package).name}.controller"
+
+    (found,) = load([f"{folder}:WebApps"])
+    assert found.__module__ == module
+    assert sys.modules[module].WebApps is found
+    for same in (folder, folder / package, folder / package / "controller.py"):
+        assert in_the_image(f"{same}:WebApps") == f"{module}:WebApps"
+        assert program_folder(f"{same}:WebApps") == folder
+
+
+def test_projects_of_one_name(tmp_path: Path) -> None:
+    """The folder decides, also when a package of the same name was imported from another one."""
+    one, two = (project(tmp_path / name, "shop_three") for name in ("one", "two"))
+    for folder in (one, two, one):
+        (found,) = load([f"{folder}:WebApps"])
+        assert Path(str(sys.modules[found.__module__].__file__)).is_relative_to(folder)
+
+
+def test_a_project_with_several_controllers(tmp_path: Path) -> None:
+    """The folder does not say which one is meant; one in the folder itself comes first."""
+    folder = project(tmp_path / "shops", "one", "two")
+    with pytest.raises(UsageError) as error:
+        load([str(folder)])
+    assert str(error.value) == (
+        f"{folder} has several packages with a controller.py: one.controller, two.controller.\n"
+        "  fix: name the module: one.controller"
+    )
+
+    (folder / "controller.py").write_text(SOURCE.read_text().partition('"""\n')[2])
+    assert [each.__name__ for each in load([str(folder)])] == ["WebApps", "Watchers"]
+
+
+def test_what_an_image_gets_as_its_target(tmp_path: Path) -> None:
+    """A module as it is; a folder as the working folder, with the names of its controllers."""
+    (tmp_path / "controller.py").write_text("")
+
+    assert in_the_image(MODULE) == MODULE
+    assert in_the_image(f"{MODULE}:WebApps") == f"{MODULE}:WebApps"
+    assert in_the_image(str(tmp_path)) == "."
+    assert in_the_image(f"{tmp_path}:WebApps") == ".:WebApps"
+    assert in_the_image("tests/generate/webapp.py") == "tests/generate/webapp.py"
+    assert program_folder(MODULE) == Path()
+    assert program_folder(str(tmp_path)) == tmp_path

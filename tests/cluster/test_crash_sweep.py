@@ -23,7 +23,7 @@ LIVES_AT_ONCE = 6
 PROCESSES = multiprocessing.get_context("forkserver")  # modules that are imported once start faster
 PRELOAD = [
     "pytest",
-    "kubernetes_asyncio.config.kube_config",
+    "myrmidon.io.access.kubeconfig",
     "tests.cluster.contender",
 ]
 

@@ -14,7 +14,9 @@ from tests.cluster.helm import find
 
 BRACES = "tests.generate.braces:BracesController"
 TARGETS = [BRACES, *(str(each.parent) for each in sorted(Path("examples").glob("*/controller.py")))]
-AS_GENERATED = "createNamespace=true,keepCRDs=false,serviceMonitor.enabled=true"
+AS_GENERATED = (
+    "createNamespace=true,keepCRDs=false,serviceMonitor.enabled=true,prometheusRule.enabled=true"
+)
 
 
 @pytest.fixture(scope="module")

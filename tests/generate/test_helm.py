@@ -19,7 +19,13 @@ NAMESPACE = "web-apps-system"
 PACKAGING = Packaging(
     name="web-apps", namespace=NAMESPACE, image="reg.example.com:5000/web:1.10", target=("shop",)
 )
-AS_GENERATED = {"createNamespace": True, "keepCRDs": False, "serviceMonitor": {"enabled": True}}
+AS_GENERATED = {
+    "createNamespace": True,
+    "keepCRDs": False,
+    "serviceMonitor": {"enabled": True},
+    "prometheusRule": {"enabled": True},
+}
+PROMETHEUS_RULE = "monitoring/prometheus-rule.yaml"
 SERVICE_MONITOR = "monitoring/service-monitor.yaml"
 
 
@@ -63,9 +69,10 @@ def test_the_chart_is_what_generate_all_writes(
 
 
 def test_the_default_chart_differs_only_where_helm_needs_it() -> None:
-    """It has neither a Namespace nor a ServiceMonitor, and its definitions stay."""
+    """It has no Namespace, nothing for the Prometheus operator, and its definitions stay."""
     expected = generated([WebApps], PACKAGING)
-    del expected["deploy/namespace.yaml"], expected[SERVICE_MONITOR]
+    for left_out in ("deploy/namespace.yaml", SERVICE_MONITOR, PROMETHEUS_RULE):
+        del expected[left_out]
     for path, (made, *_) in expected.items():
         if path.startswith("crd/"):
             made["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}

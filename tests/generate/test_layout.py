@@ -8,11 +8,16 @@ import yaml
 from myrmidon import Kind, Manages, Model, Reads, Resource, Status
 from myrmidon.errors import UsageError
 from myrmidon.generate import Packaging, files, to_yaml
+from myrmidon.generate.manifests.image import ImageSource
 from myrmidon.generate.manifests.layout import defined_resources
 from tests.generate.webapp import WebApp, WebApps
 
 PACKAGING = Packaging(
-    name="web-apps", namespace="web-apps-system", image="web-apps:1", target=("shop.controller",)
+    name="web-apps",
+    namespace="web-apps-system",
+    image="web-apps:1",
+    target=("shop.controller",),
+    image_source=ImageSource(),
 )
 
 
@@ -39,6 +44,7 @@ def test_all_is_the_rest_and_a_kustomization() -> None:
         "deploy/deployment.yaml",
         "deploy/metrics-service.yaml",
         "monitoring/service-monitor.yaml",
+        "monitoring/prometheus-rule.yaml",
         "Dockerfile",
         "kustomization.yaml",
     ]

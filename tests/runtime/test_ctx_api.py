@@ -21,7 +21,7 @@ from myrmidon.api import HttpRequest
 from myrmidon.api.objects import kinds
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.errors import LeadershipLostError, ProgrammingError
+from myrmidon.errors import LeadershipLostError, ProgrammingError, UsageError
 from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.io.client import Client
@@ -204,3 +204,24 @@ def test_a_refused_watch_is_an_exception_of_the_library() -> None:
 
     results, _ = acted(act)
     assert results == [400]
+
+
+def test_without_the_library_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library is optional."""
+    monkeypatch.setitem(sys.modules, "myrmidon.io.kubernetes_asyncio", None)
+
+    said: list[str] = []
+
+    async def first(_thing: Any, _out: OutputSet, ctx: Context) -> Result:
+        with pytest.raises(UsageError) as error:
+            _ = ctx.api
+        said.append(str(error.value))
+        return Done()
+
+    with Harness(Things(first)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+    assert said[0] == (
+        "ctx.api needs the package kubernetes-asyncio, which is not installed.\n"
+        "  fix: pip install kubernetes-asyncio"
+    )

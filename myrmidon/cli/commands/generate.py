@@ -2,9 +2,10 @@
 
   crd      CustomResourceDefinitions of the resources
   rbac     the ServiceAccount and the smallest roles that suffice
-  deploy   namespace, Deployment, Service, Dockerfile
+  deploy   namespace, Deployment, Service; a Dockerfile, unless the program has one
   all      all of them, with a kustomization.yaml
   helm     the same manifests as a Helm chart; needs -o DIR
+  bundle   the same manifests as a bundle for the Operator Lifecycle Manager; needs -o DIR
 
 Without -o the manifests are printed. -o DIR writes one file per manifest, -o FILE.yaml writes them all
 into that file.  With --check nothing is written, and the command fails if a file is out of date.
@@ -20,20 +21,24 @@ from typing import Any
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
-from myrmidon.cli.targets import folder_of, load, load_definitions
+from myrmidon.cli.projects import PYPROJECT
+from myrmidon.cli.scaffold.requirements import exact_requirement
+from myrmidon.cli.targets import in_the_image, load, load_definitions, program_folder
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, chart, files
+from myrmidon.generate.manifests.image import ImageSource
+from myrmidon.generate.manifests.olm import bundle
 
 _SUFFIXES = (".yaml", ".yml")
-_CRD_FOLDERS = ("crd", "templates/crd")
+_CRD_FOLDERS = ("crd", "templates/crd", "manifests")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "what", choices=("crd", "rbac", "deploy", "all", "helm"), help="which manifests"
+        "what", choices=("crd", "rbac", "deploy", "all", "helm", "bundle"), help="which manifests"
     )
     parser.add_argument(
         "target", nargs="+", help="pkg.module[:Controller], or a folder with a controller.py"
@@ -66,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with rbac: what the controllers need on this remote cluster, to be applied there",
     )
     parser.add_argument(
+        "--bundle-version",
+        default="0.1.0",
+        metavar="V",
+        help="with bundle: the version of the program, such as 1.2.3 (default 0.1.0)",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -82,19 +93,24 @@ def run(args: argparse.Namespace) -> int:
         name=name,
         namespace=args.namespace or f"{name}-system",
         image=args.image or f"{name}:latest",
-        target=tuple(map(_in_the_image, args.target)),
+        target=tuple(map(in_the_image, args.target)),
         replicas=args.replicas,
         metrics_auth=args.metrics_auth,
         install_crds=args.install_crds,
         cluster=_cluster(args, controllers),
+        image_source=_image_source(args.target[0]),
     )
     folder: Path | None = args.output
     if args.what == "helm":
         _check_is_folder(folder)
         made = chart(controllers, packaging)
+    elif args.what == "bundle":
+        _check_is_folder(folder)
+        _check_version(args.bundle_version)
+        made = bundle(controllers, packaging, args.bundle_version)
     else:
         made = files(args.what, controllers, packaging, resources)
-    if args.what in ("crd", "all", "helm"):
+    if args.what in ("crd", "all", "helm", "bundle"):
         for line in _defined_elsewhere(controllers):
             print(line, file=sys.stderr)
     if folder is not None and folder.suffix in _SUFFIXES:
@@ -127,10 +143,29 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
     return str(args.cluster)
 
 
+def _image_source(target: str) -> ImageSource | None:
+    """Return what the folder of the program has to build an image from; None if it has a Dockerfile."""
+    folder = program_folder(target)
+    if (folder / "Dockerfile").is_file():
+        return None
+    return ImageSource(
+        is_project=(folder / PYPROJECT).is_file(),
+        is_locked=(folder / "requirements.txt").is_file(),
+        myrmidon=exact_requirement(),
+    )
+
+
 def _check_is_folder(output: Path | None) -> None:
     if output is None or output.suffix in _SUFFIXES:
         raise UsageError(
-            "a Helm chart is a folder of templates, not one text.\n  fix: name the folder: -o charts/NAME"
+            "a Helm chart or a bundle is a folder of files, not one text.\n  fix: name the folder: -o charts/NAME"
+        )
+
+
+def _check_version(version: str) -> None:
+    if not re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", version):
+        raise UsageError(
+            f"--bundle-version {version!r} is not a version that OLM can compare.\n  fix: write it as 1.2.3"
         )
 
 
@@ -147,12 +182,6 @@ def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str
 def _joined(made: dict[str, str]) -> str:
     """All manifests as one text."""
     return "---\n".join(text for path, text in made.items() if path.endswith(_SUFFIXES))
-
-
-def _in_the_image(target: str) -> str:
-    """The target as it is named in the image, whose working folder is that of the program."""
-    folder = folder_of(target)
-    return target if folder is None else "."
 
 
 def _write(path: Path, text: str) -> None:

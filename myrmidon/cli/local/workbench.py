@@ -33,7 +33,7 @@ from myrmidon.cli.local.embedded_server import (
     new_token,
     write_kubeconfig,
 )
-from myrmidon.cli.targets import load, made
+from myrmidon.cli.targets import folder_of, load, made
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
@@ -149,8 +149,10 @@ class Workbench:
     # -------------------------------------------------------------------------- the files
 
     def samples(self) -> list[Path]:
-        """The samples beside the controllers."""
-        return [path for folder in self._folders for path in sorted(folder.glob("sample*.yaml"))]
+        """Return the samples beside the controllers and in the folder of the target."""
+        named = folder_of(self.target)
+        folders = {*self._folders, *([] if named is None else [named.resolve()])}
+        return [path for folder in sorted(folders) for path in sorted(folder.glob("sample*.yaml"))]
 
     def sources(self) -> dict[Path, int]:
         """Every file whose change matters, and when it was changed last."""

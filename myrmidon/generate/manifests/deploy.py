@@ -1,4 +1,4 @@
-"""The manifests that run a controller in a cluster: account, Deployment, Service, image.
+"""The manifests that run a controller in a cluster: account, Deployment, Service.
 
 The pod asks for nothing that it does not need: it is not root, cannot become root, cannot write
 its own file system and has no capabilities.  The limits are for a controller of some thousand
@@ -7,12 +7,12 @@ objects; memory has a limit and the processor has none, because a throttled lead
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
+from myrmidon.generate.manifests.image import USER
 from myrmidon.generate.manifests.packaging import Packaging
 
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
 SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
-_USER = 65532
 
 
 def namespace(packaging: Packaging) -> Json:
@@ -58,8 +58,8 @@ def deployment(packaging: Packaging) -> Json:
                     "serviceAccountName": packaging.name,
                     "securityContext": {
                         "runAsNonRoot": True,
-                        "runAsUser": _USER,
-                        "runAsGroup": _USER,
+                        "runAsUser": USER,
+                        "runAsGroup": USER,
                         "seccompProfile": {"type": "RuntimeDefault"},
                     },
                     "terminationGracePeriodSeconds": 30,
@@ -117,7 +117,7 @@ def metrics_service(packaging: Packaging) -> Json:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
-            "name": f"{packaging.name}-metrics",
+            "name": packaging.metrics_service,
             "namespace": packaging.namespace,
             "labels": packaging.labels,
         },
@@ -157,25 +157,6 @@ def service_monitor(packaging: Packaging) -> Json:
             "endpoints": [endpoint],
         },
     }
-
-
-def dockerfile() -> str:
-    """Return a Dockerfile that installs dependencies first, so that a change of code rebuilds little."""
-    return f"""\
-FROM python:3.13-slim
-
-ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-WORKDIR /app
-
-COPY requirements.txt .
-RUN pip install --no-cache-dir --requirement requirements.txt
-
-COPY . .
-ENV PYTHONPATH=/app
-
-USER {_USER}:{_USER}
-ENTRYPOINT ["python", "-m", "myrmidon"]
-"""
 
 
 def kustomization(resources: list[str]) -> Json:

@@ -42,6 +42,7 @@ _CONDITIONS = {
     layout.METRICS_SERVICE: ".Values.metrics.enabled",
     layout.METRICS_AUTH: ".Values.metrics.auth",
     layout.SERVICE_MONITOR: "and .Values.metrics.enabled .Values.serviceMonitor.enabled",
+    layout.PROMETHEUS_RULE: "and .Values.metrics.enabled .Values.prometheusRule.enabled",
 }
 _IMAGE = re.compile(r"(?P<repository>[^@]+?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 _KEEP = "helm.sh/resource-policy"
@@ -55,7 +56,7 @@ def chart(controllers: Controllers, packaging: Packaging) -> dict[str, str]:
     """Return the files of the chart, by path."""
     placed = replace(packaging, namespace=_NAMESPACE, metrics_auth=True)
     manifests = layout.manifest_files("all", controllers, placed)
-    manifests[layout.SERVICE_MONITOR] = [deploy.service_monitor(placed)]
+    manifests |= layout.monitoring_files(placed)
     return {
         "Chart.yaml": _chart_yaml(controllers, packaging),
         "values.yaml": _values(packaging),
@@ -75,6 +76,8 @@ def _template(path: str, manifests: Iterable[Json]) -> str:
         places |= _open_deployment(made[0])
     elif path == layout.SERVICE_MONITOR:
         places |= _open_monitor(made[0])
+    elif path == layout.PROMETHEUS_RULE:
+        places |= _open_labels(made[0], "prometheusRule")
     elif path.startswith(_CRD_FOLDER):
         places |= _open_definition(made[0])
         condition = ".Values.installCRDs"
@@ -131,12 +134,17 @@ def _open_monitor(made: Json) -> dict[str, Expand]:
     del endpoint["bearerTokenFile"]
     # The key zz is the last one in its map: a line of its own, after the others.
     endpoint |= {"interval": "helm-interval", "zz": "helm-monitor-token"}
-    made["metadata"]["labels"]["zz"] = "helm-monitor-labels"
     return {
         "helm-interval": _inline("{{ .Values.serviceMonitor.interval | quote }}"),
         "helm-monitor-token": _monitor_token,
-        "helm-monitor-labels": _items("serviceMonitor.labels"),
+        **_open_labels(made, "serviceMonitor"),
     }
+
+
+def _open_labels(made: Json, values: str) -> dict[str, Expand]:
+    """Add the labels of a value, by which the Prometheus operator selects the object."""
+    made["metadata"]["labels"]["zz"] = "helm-labels"  # a line of its own, after the labels
+    return {"helm-labels": _items(f"{values}.labels")}
 
 
 def _monitor_token(indent: str, _lead: str) -> str:
@@ -275,6 +283,10 @@ def _values(packaging: Packaging) -> str:
                     "tokenSecret": {},
                 }
             },
+        ),
+        (
+            "A PrometheusRule with alerts, for clusters with the Prometheus operator.",
+            {"prometheusRule": {"enabled": False, "labels": {}}},
         ),
         ("Install and upgrade the CustomResourceDefinitions.", {"installCRDs": True}),
         (

@@ -7,7 +7,7 @@
     rbac/…                      the account, its roles and their bindings
     deploy/…                    namespace, Deployment, Service
     monitoring/…                only for clusters with the Prometheus operator
-    Dockerfile
+    Dockerfile                  unless the program has one of its own
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,6 +19,8 @@ from myrmidon.api.typed.resource import Resource
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.shapes import Manages, Reads
 from myrmidon.generate.manifests import deploy
+from myrmidon.generate.manifests.alerts import prometheus_rule
+from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
 from myrmidon.generate.manifests.yaml import to_yaml
@@ -32,6 +34,7 @@ DEPLOYMENT = "deploy/deployment.yaml"
 METRICS_SERVICE = "deploy/metrics-service.yaml"
 METRICS_AUTH = "rbac/metrics-auth.yaml"
 SERVICE_MONITOR = "monitoring/service-monitor.yaml"
+PROMETHEUS_RULE = "monitoring/prometheus-rule.yaml"
 
 
 def files(
@@ -47,8 +50,10 @@ def files(
     manifests = manifest_files(what, controllers, packaging, resources)
     texts = {path: to_yaml(documents) for path, documents in manifests.items()}
     if what in ("deploy", "all"):
-        texts[SERVICE_MONITOR] = to_yaml(deploy.service_monitor(packaging))
-        texts["Dockerfile"] = deploy.dockerfile()
+        monitoring = monitoring_files(packaging)
+        texts |= {path: to_yaml(documents) for path, documents in monitoring.items()}
+        if packaging.image_source is not None:
+            texts["Dockerfile"] = dockerfile(packaging.image_source)
     if what == "all":
         texts["kustomization.yaml"] = to_yaml(deploy.kustomization(list(manifests)))
     return texts
@@ -69,6 +74,14 @@ def manifest_files(
     if what in ("deploy", "all"):
         manifests |= _deploy_files(packaging)
     return manifests
+
+
+def monitoring_files(packaging: Packaging) -> dict[str, list[Json]]:
+    """Return the manifests that only clusters with the Prometheus operator accept, by path."""
+    return {
+        SERVICE_MONITOR: [deploy.service_monitor(packaging)],
+        PROMETHEUS_RULE: [prometheus_rule(packaging)],
+    }
 
 
 def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:

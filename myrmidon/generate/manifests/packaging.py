@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from myrmidon.errors import UsageError
+from myrmidon.generate.manifests.image import ImageSource
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -24,6 +25,8 @@ class Packaging:
     """Whether the program installs its definitions itself."""
     metrics_auth: bool = False
     """Whether ``/metrics`` needs a bearer token."""
+    image_source: ImageSource | None = None
+    """What the image is built from; None if the program has a Dockerfile of its own."""
 
     def __post_init__(self) -> None:
         for option, value in (("--name", self.name), ("--namespace", self.namespace)):
@@ -37,6 +40,11 @@ class Packaging:
     def lease(self) -> str:
         """The name of the Lease that replicas lead with."""
         return self.name
+
+    @property
+    def metrics_service(self) -> str:
+        """The name of the Service that metrics are scraped from, and the label ``job`` of them."""
+        return f"{self.name}-metrics"
 
     @property
     def labels(self) -> dict[str, str]:

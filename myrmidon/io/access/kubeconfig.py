@@ -3,15 +3,14 @@
 The order is that of controller-runtime: the file that was passed, ``$KUBECONFIG``, the service
 account files of a pod, ``~/.kube/config``.
 
-kubernetes-asyncio reads and merges kubeconfig files.  It is imported only when an endpoint is
-loaded, because it also imports the models of all built-in kinds: a third of a second and 40 MB that
-tests, `plan` and the embedded server do not need.  Exec plugins and OIDC are handled here instead
-of by its loader (see ``_own_credentials``).
+``kubeconfig_files`` reads and merges the files; this module turns the chosen context into an
+Endpoint.  kubernetes-asyncio is imported only for Google's auth provider, whose tokens its loader
+gets: importing it costs half a second and 35 MB or more.
 """
 
+import base64
 import os
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,12 +18,11 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import yaml
-
 from myrmidon.errors import UsageError
 from myrmidon.io.access.addresses import basic_authorization
 from myrmidon.io.access.credentials import Credentials, Fixed, Plugin, TokenFile
 from myrmidon.io.access.exec_plugin import ExecPlugin
+from myrmidon.io.access.kubeconfig_files import KubeconfigEntry, KubeconfigFiles
 from myrmidon.io.access.oidc import Oidc
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -128,70 +126,54 @@ def _from_pod(environ: Mapping[str, str], service_account: Path) -> Endpoint:
 
 
 async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> Endpoint:
-    # Imported here because the import is slow; see the top of this file.
-    from kubernetes_asyncio.config.kube_config import (  # noqa: PLC0415
-        KubeConfigLoader,
-        KubeConfigMerger,
-    )
-
-    _check_readable(paths)
-    target = SimpleNamespace(api_key={})
+    files = KubeconfigFiles(paths)
+    context = context or files.current_context()
+    if context not in files.contexts():
+        known = ", ".join(files.contexts()) or "none"
+        raise UsageError(
+            f"the kubeconfig {paths} has no context {context!r}; it has: {known}.\n"
+            "  fix: pass one of these as --context"
+        )
     try:
-        files = KubeConfigMerger(paths)
-        context = context or _current_context(files)
-        _check_context(files.config, context, paths)
-        config = deepcopy(files.config)  # without the credentials that we handle ourselves
-        credentials = _own_credentials(files, config, context)
-        # With None, a relative path is relative to the file that contains it.
-        loader = KubeConfigLoader(config, active_context=context, config_base_path=None)
-        await loader.load_and_set(target)
-        if credentials is not None:
-            _check_header(credentials.header)
-            if not credentials.header or credentials.is_over():
-                await credentials.load()
-        return _endpoint(files, loader, target, context, environ=environ, credentials=credentials)
+        return await _endpoint(files, context, environ)
     except UsageError:
         raise
-    except Exception as error:  # for a wrong file the loader raises all kinds of exceptions
+    except Exception as error:  # of a wrong file, an exec plugin or an auth provider
         raise UsageError(
             f"the kubeconfig {paths} cannot be used: {error}.\n"
             "  fix: run `kubectl get --raw /version` with the same kubeconfig and context"
         ) from error
 
 
-def _endpoint(
-    files: Any,
-    loader: Any,
-    target: SimpleNamespace,
-    context: str,
-    *,
-    environ: Mapping[str, str],
-    credentials: Credentials | None,
-) -> Endpoint:
-    """Build an Endpoint from what the loader found."""
-    found = vars(target)
-    server = str(found.get("host") or "").rstrip("/")
+async def _endpoint(files: KubeconfigFiles, context: str, environ: Mapping[str, str]) -> Endpoint:
+    """Build the Endpoint of a context."""
+    chosen = files.find("context", context)
+    assert chosen is not None, "the caller has checked its name"
+    cluster = files.find("cluster", chosen.value.get("cluster"))
+    if cluster is None:
+        raise ValueError(f"there is no cluster {chosen.text('cluster')!r}")
+    user = files.find("user", chosen.value.get("user")) or KubeconfigEntry({}, cluster.folder)
+    server = cluster.text("server").rstrip("/")
     if not server:
         raise UsageError(
             f"the cluster of the context {context!r} has no server.\n"
             "  fix: set clusters[].cluster.server in the kubeconfig"
         )
     _check_server(server, context)
-    chosen = loader.current_context["context"]
-    user, path = _entry(files.config, "user", chosen)
+    is_secure = server.startswith("https")
     return Endpoint(
         server,
-        credentials or _credentials(loader, user, path, target.api_key),
+        await _credentials(files, context, user, cluster),
         Tls(
-            ca_file=found.get("ssl_ca_cert") or "",
-            cert_file=found.get("cert_file") or "",
-            key_file=found.get("key_file") or "",
-            verify=found.get("verify_ssl", True),
-            server_name=found.get("tls_server_name") or "",
+            ca_file=cluster.file("certificate-authority") if is_secure else "",
+            cert_file=user.file("client-certificate") if is_secure else "",
+            key_file=user.file("client-key") if is_secure else "",
+            verify=not cluster.value.get("insecure-skip-tls-verify"),
+            server_name=cluster.text("tls-server-name"),
         ),
-        namespace=chosen.get("namespace") or "default",
-        proxy=_checked_proxy(found.get("proxy") or _proxy(server, environ)),
-        headers=_impersonation(user),
+        namespace=chosen.text("namespace") or "default",
+        proxy=_checked_proxy(cluster.text("proxy-url") or _proxy(server, environ)),
+        headers=_impersonation(user.value),
         context=context,
     )
 
@@ -210,45 +192,65 @@ def _check_server(server: str, context: str) -> None:
         )
 
 
-def _entry(config: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the ``user`` or ``cluster`` of a context, and the path of the file it comes from."""
-    node = config[f"{what}s"].get_with_name(context.get(what), safe=True)
-    return (node.value.get(what) or {}, node.path) if node is not None else ({}, "")
-
-
-def _own_credentials(files: Any, config: Any, context: str) -> ExecPlugin | Oidc | None:
-    """Return the credentials from an exec plugin or OIDC, and remove their entry from ``config``.
-
-    The loader of kubernetes-asyncio must not see them.  It would run a plugin without a timeout, go
-    on as anonymous if the plugin prints no credentials, and never renew a certificate from it; and
-    it does not verify the certificate of an OIDC provider.
-    """
-    chosen = files.config["contexts"].get_with_name(context).value.get("context") or {}
-    user, path = _entry(files.config, "user", chosen)
-    hidden, _ = _entry(config, "user", chosen)
-    folder = Path(path).parent
-    if "exec" in user:
-        del hidden["exec"]
-        cluster, _ = _entry(files.config, "cluster", chosen)
-        return ExecPlugin(user["exec"], folder=folder, cluster=cluster)
-    provider = user.get("auth-provider") or {}
-    if provider.get("name") == "oidc":
-        del hidden["auth-provider"]
-        settings = provider.setdefault("config", {})
-        return Oidc(settings, folder=folder, save=files.save_changes)
-    return None
-
-
-def _credentials(
-    loader: Any, user: Mapping[str, Any], path: str, api_key: Mapping[str, str]
+async def _credentials(
+    files: KubeconfigFiles, context: str, user: KubeconfigEntry, cluster: KubeconfigEntry
 ) -> Credentials:
-    header = str(api_key.get("BearerToken") or "").strip()
+    """Return the credentials of a user; a plugin or a provider has been asked once."""
+    provider = user.value.get("auth-provider") or {}
+    if provider.get("name") not in (None, "oidc"):
+        return await _provider_of_kubernetes_asyncio(files, context)
+    renewable: ExecPlugin | Oidc
+    if "exec" in user.value:
+        renewable = ExecPlugin(user.value["exec"], folder=user.folder, cluster=cluster.value)
+    elif provider:
+        settings = provider.setdefault("config", {})
+        renewable = Oidc(settings, folder=user.folder, save=files.save)
+    else:
+        return _fixed_credentials(user)
+    _check_header(renewable.header)
+    if not renewable.header or renewable.is_over():
+        await renewable.load()
+    return renewable
+
+
+def _fixed_credentials(user: KubeconfigEntry) -> TokenFile | Fixed:
+    """Return the credentials that need no program: a token, its file, or a name and a password."""
+    token, file = user.text("token"), user.text("tokenFile")
+    if file:
+        path = user.folder / file
+        if not token and not path.is_file():
+            raise ValueError(f"the file {path} of tokenFile does not exist")
+        return TokenFile(path)
+    header = f"Bearer {token}".strip() if token else ""
+    if not header and {"username", "password"} <= user.value.keys():
+        pair = f"{user.value['username']}:{user.value['password']}"
+        header = f"Basic {base64.b64encode(pair.encode()).decode()}"
     _check_header(header)
-    if "auth-provider" in user:
-        return Plugin(loader, header)
-    if user.get("tokenFile"):
-        return TokenFile(Path(path).parent / str(user["tokenFile"]))
     return Fixed(header)
+
+
+async def _provider_of_kubernetes_asyncio(files: KubeconfigFiles, context: str) -> Plugin:
+    """Return the credentials of an auth provider that kubernetes-asyncio knows: Google's."""
+    # Imported here because the library is optional and slow to import; see the top of this file.
+    try:
+        from kubernetes_asyncio.config.kube_config import (  # noqa: PLC0415
+            KubeConfigLoader,
+            KubeConfigMerger,
+        )
+    except ModuleNotFoundError:
+        raise UsageError(
+            "the auth-provider of the kubeconfig needs the package kubernetes-asyncio.\n"
+            "  fix: pip install kubernetes-asyncio, or use an exec plugin in the kubeconfig"
+        ) from None
+
+    # With None, a relative path is relative to the file that contains it.
+    merged = KubeConfigMerger(str(files)).config
+    loader = KubeConfigLoader(merged, active_context=context, config_base_path=None)
+    target = SimpleNamespace(api_key={})
+    await loader.load_and_set(target)
+    header = str(target.api_key.get("BearerToken") or "").strip()
+    _check_header(header)
+    return Plugin(loader, header)
 
 
 def _check_header(header: str) -> None:
@@ -293,63 +295,3 @@ def _checked_proxy(proxy: str | None) -> str | None:
         f"the proxy {shown} cannot be used: only http:// and https:// are supported.\n"
         "  fix: set proxy-url in the kubeconfig, or $HTTPS_PROXY, to http://host:port"
     )
-
-
-def _current_context(files: Any) -> str:
-    """Return the current-context of the first file that has one, as kubectl does."""
-    for path in files.paths:
-        name = (files.config_files[path] or {}).get("current-context")
-        if name:
-            return str(name)
-    raise UsageError(
-        f"the kubeconfig {':'.join(files.paths)} has no current context.\n"
-        "  fix: pass --context NAME, or run `kubectl config use-context NAME`"
-    )
-
-
-def _check_readable(paths: str) -> None:
-    """Raise UsageError if a file cannot be read, or if none of the files exists.
-
-    As in kubectl, some files of a list may be missing.
-    """
-    present = []
-    for path in filter(None, paths.split(os.pathsep)):
-        problem = ""
-        try:
-            content = yaml.safe_load(Path(path).expanduser().read_text())
-        except FileNotFoundError:
-            continue
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            content, problem = None, _problem(error)
-        if problem:  # raised outside the handler, whose error would quote a part of the file
-            raise UsageError(
-                f"the kubeconfig {path} cannot be read: {problem}.\n"
-                "  fix: correct it, or name another file with --kubeconfig or $KUBECONFIG"
-            )
-        if not isinstance(content, dict):
-            raise UsageError(f"{path} is not a kubeconfig: its content is not a mapping")
-        present.append(path)
-    if not present:
-        raise UsageError(
-            f"there is no kubeconfig at {paths}.\n"
-            "  fix: name another file with --kubeconfig or $KUBECONFIG"
-        )
-
-
-def _problem(error: Exception) -> str:
-    """Return what is wrong with a file, without quoting it: a kubeconfig has secrets."""
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        mark = error.problem_mark
-        return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    return "it is not YAML" if isinstance(error, yaml.YAMLError) else "it is not UTF-8"
-
-
-def _check_context(config: Any, context: str, paths: str) -> None:
-    known = sorted(str(node.value.get("name")) for node in config.value["contexts"])
-    if context not in known:
-        raise UsageError(
-            f"the kubeconfig {paths} has no context {context!r}; it has: "
-            f"{', '.join(known) or 'none'}.\n  fix: pass one of these as --context"
-        )

@@ -17,7 +17,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.selectors import selector
 from myrmidon.api.typed.object_types import kind_of, raw_of, reader_of
-from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
+from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError, UsageError
 from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller
@@ -198,9 +198,14 @@ class PassContext:
     @property
     def api(self) -> Any:
         """A kubernetes_asyncio ``ApiClient`` over the connection of the controller."""
-        # Imported here, because the library is slow to import and few controllers use it.
-        from myrmidon.io.kubernetes_asyncio import api_client  # noqa: PLC0415
-
+        # Imported here, because the library is optional, and slow to import.
+        try:
+            from myrmidon.io.kubernetes_asyncio import api_client  # noqa: PLC0415
+        except ModuleNotFoundError:
+            raise UsageError(
+                "ctx.api needs the package kubernetes-asyncio, which is not installed.\n"
+                "  fix: pip install kubernetes-asyncio"
+            ) from None
         return api_client(self._client)
 
     async def get(

@@ -1,7 +1,7 @@
 """Finding the API server: files, contexts, pods, and one-sentence errors."""
 
 import asyncio
-import subprocess
+import base64
 import sys
 from base64 import b64encode
 from pathlib import Path
@@ -180,14 +180,90 @@ def test_a_pod_finds_its_own_cluster(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_the_client_does_not_pay_for_the_models() -> None:
-    """Loading a kubeconfig imports kubernetes-asyncio, and opening a socket imports aiohttp."""
-    script = (
-        "import sys, myrmidon.io, myrmidon.io.client; "
-        "assert 'kubernetes_asyncio' not in sys.modules; assert 'aiohttp' not in sys.modules; "
-        "import myrmidon.io.http.transport; assert 'kubernetes_asyncio' not in sys.modules"
+def test_a_token_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    """At the start, instead of as a refused request later."""
+    with pytest.raises(UsageError, match=rf"cannot be used: the file {tmp_path}/gone of tokenFile"):
+        load(kubeconfig(tmp_path / "k", {"tokenFile": "gone"}))
+
+
+def test_certificates_are_relative_to_the_file_of_their_entry(tmp_path: Path) -> None:
+    """That of the cluster and that of the user may be in different folders."""
+    for folder, name in (("clusters", "ca.crt"), ("users", "me.crt"), ("users", "me.key")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_text(name)
+    whole = yaml.safe_load(
+        kubeconfig(
+            tmp_path / "whole",
+            {"client-certificate": "me.crt", "client-key": "me.key"},
+            **{"certificate-authority": "ca.crt", "insecure-skip-tls-verify": True},
+        ).read_text()
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    users = {"users": whole.pop("users")}
+    (tmp_path / "clusters/config").write_text(yaml.safe_dump(whole))
+    (tmp_path / "users/config").write_text(yaml.safe_dump(users))
+
+    tls = load(f"{tmp_path}/clusters/config:{tmp_path}/users/config").tls
+    assert [Path(file).read_text() for file in (tls.ca_file, tls.cert_file, tls.key_file)] == [
+        "ca.crt",
+        "me.crt",
+        "me.key",
+    ]
+    assert not tls.verify
+
+
+def test_certificates_in_the_file(tmp_path: Path) -> None:
+    """They are decoded into files that only this user can read; the same data give the same file."""
+    data = base64.b64encode(b"a certificate").decode()
+    path = kubeconfig(tmp_path / "k", {}, **{"certificate-authority-data": data})
+    first, second = load(path).tls.ca_file, load(path).tls.ca_file
+
+    assert Path(first).read_bytes() == b"a certificate"
+    assert first == second
+    assert Path(first).stat().st_mode & 0o077 == 0
+    assert Path(first).parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "message"),
+    [
+        ({"certificate-authority-data": "%"}, "certificate-authority-data is not base64"),
+        ({"certificate-authority": "gone"}, "gone of certificate-authority does not exist"),
+    ],
+)
+def test_wrong_certificates_are_explained(
+    tmp_path: Path, cluster: dict[str, Any], message: str
+) -> None:
+    """Which key it is, and not what it holds."""
+    with pytest.raises(UsageError, match=message):
+        load(kubeconfig(tmp_path / "k", {}, **cluster))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("clusters: {}\ncontexts: x", "contexts is not a list"),
+        ("current-context: x\ncontexts: [{}]", "an entry of contexts has no name"),
+        ("current-context: x\ncontexts: [{name: x, context: [1]}]", "the context x is not a map"),
+    ],
+)
+def test_malformed_lists_are_explained(tmp_path: Path, content: str, message: str) -> None:
+    """Without a traceback."""
+    (tmp_path / "k").write_text(content)
+    with pytest.raises(UsageError, match=message):
+        load(tmp_path / "k")
+
+
+def test_an_auth_provider_of_kubernetes_asyncio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its loader gets the token; the package is optional."""
+    provider = {"name": "gcp", "config": {"access-token": "google"}}
+    path = kubeconfig(tmp_path / "k", {"auth-provider": provider})
+    assert header(load(path)) == "Bearer google"
+
+    monkeypatch.setitem(sys.modules, "kubernetes_asyncio.config.kube_config", None)
+    with pytest.raises(UsageError, match=r"fix: pip install kubernetes-asyncio"):
+        load(path)
 
 
 @pytest.mark.parametrize(
