@@ -4,6 +4,9 @@ main             arguments to a command
 commands/        one module for each command
 local/           the embedded server on this machine, and the live view of ``myrmidon dev``
 targets          from the argument TARGET to controller classes
+planned_writes   the writes of a planned pass in words
+external_calls   calls of states that may reach another system
+files            files that a command writes
 settings         options from flags, environment and file
 clusters         the flags that choose a cluster
 remote_clusters  the flags that name other clusters

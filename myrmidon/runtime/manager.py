@@ -36,6 +36,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.instances import check_is_controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
@@ -121,6 +122,7 @@ class Manager:
         process at its start (a missing role) are then reported in the log and in ``readyz``, and the
         check is repeated.  Controllers of the same kind must be added before ``run``.
         """
+        check_is_controller(controller, "Manager.add")
         for other in self._controllers:
             check_together(controller, other)
         if self._process is None:

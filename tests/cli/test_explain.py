@@ -132,3 +132,18 @@ def test_a_kind_that_nobody_knows(tmp_path: Path, capsys: pytest.CaptureFixture[
         "error: the cluster has no kind called 'gadget'.\n"
         "  fix: `kubectl api-resources` lists the kinds it has; `myrmidon generate crd` writes the definition of yours\n"
     )
+
+
+def test_the_last_writes_are_told_once() -> None:
+    """The server calls a client that sends no User-Agent `unknown`."""
+    clock = LoopClock()
+    entry = {"time": clock.now().isoformat()}
+    fields = [{**entry, "manager": "unknown"}, {**entry, "manager": "x", "subresource": "status"}]
+    obj: Json = {"metadata": {"generation": 1, "managedFields": fields}}
+    lines = [
+        one for one in told(ObjectRef(Thing.KIND, "it", "default"), obj, clock) if "write" in one
+    ]
+    assert lines[1:] == [
+        "last write of object: a client that did not name itself, 0s ago",
+        "last write of status: x, 0s ago",
+    ]

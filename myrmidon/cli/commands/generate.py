@@ -19,6 +19,7 @@ from typing import Any
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
+from myrmidon.cli.files import write_file
 from myrmidon.cli.targets import folder_of, load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -153,8 +154,7 @@ def _in_the_image(target: str) -> str:
 def _write(path: Path, text: str) -> None:
     if path.is_file() and path.read_text() == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    write_file(path, text)
     print(f"wrote {path}")
 
 

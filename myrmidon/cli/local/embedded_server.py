@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.apiserver.environment import SUFFIX_LENGTH, SUFFIX_LETTERS
+from myrmidon.cli.files import write_file
 from myrmidon.errors import UsageError
 
 
@@ -41,7 +42,10 @@ def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
             f"cannot listen on {host}:{port}: address already in use.\n"
             "  fix: stop what uses the port, or leave --port out for a free one"
         )
-    return UsageError(f"cannot listen on {host}:{port}: {error.strerror}")
+    return UsageError(
+        f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}.\n"
+        "  fix: choose an address of this machine, and a port above 1023 unless you are root"
+    )
 
 
 def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b"") -> None:
@@ -64,5 +68,4 @@ def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b
         "contexts": [{"name": "myrmidon", "context": {"cluster": "myrmidon", "user": "admin"}}],
         "current-context": "myrmidon",
     }
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(config, indent=2) + "\n")  # YAML reads JSON
+    write_file(path, json.dumps(config, indent=2) + "\n", mode=0o600)  # YAML reads JSON

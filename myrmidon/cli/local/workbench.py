@@ -45,6 +45,7 @@ from myrmidon.runtime.observability.snapshot import Snapshot
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"
+_FIELD_MANAGER = "myrmidon-dev"  # who wrote the samples, for `myrmidon explain`
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -180,7 +181,8 @@ class Workbench:
             verb = Verb.PATCH
         except NotFoundError:
             verb = Verb.CREATE
-        await self.client.send(Request(verb, ref, manifest))
+        query = (("fieldManager", _FIELD_MANAGER),)
+        await self.client.send(Request(verb, ref, manifest, query=query))
 
     def _ref(self, manifest: Json) -> ObjectRef:
         group, version = split_api_version(str(manifest.get("apiVersion") or ""))

@@ -109,6 +109,11 @@ def _not_json(declared: Mapping[str, Any], error: NotJsonError) -> OutputError:
 def _declared(obj: Any) -> Mapping[str, Any]:
     if isinstance(obj, Mapping):
         return obj
+    if isinstance(obj, type):
+        raise OutputError(
+            f"the class {obj.__name__} is not an object that can be applied.\n"
+            f"  fix: pass an object of it, such as {obj.__name__}(...)"
+        )
     if hasattr(obj, "to_json"):
         try:
             declared: Mapping[str, Any] = obj.to_json()

@@ -35,9 +35,11 @@ from myrmidon.api.typed.object_types import KindLike
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.instances import check_is_controller
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import WorkQueue
+from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing.harness.failures import (
     NotAtRestError,
@@ -73,6 +75,8 @@ class Cluster(ClusterReads, ABC):
     def __init__(
         self, controllers: tuple[Controller[Any], ...], options: ManagerOptions, namespace: str
     ) -> None:
+        for controller in controllers:
+            check_is_controller(controller, type(self).__name__)
         self._remotes: dict[str, Transport] = {}
         self._definitions: tuple[Json, ...] = ()
         self._controllers, self._options, self.namespace = controllers, options, namespace
@@ -333,6 +337,7 @@ class Cluster(ClusterReads, ABC):
                         yield ref_of(kind, obj)
 
     def _ref_of(self, manifest: Json) -> ObjectRef:
+        check_identified(manifest)
         known = {(kind.api_version, kind.kind): kind for kind in self._known_kinds()}
         kind = known.get((manifest["apiVersion"], manifest["kind"]))
         if kind is None:
