@@ -1,9 +1,11 @@
 """The program: ``python -m myrmidon``.
 
 main             arguments to a command
+parser           short answers to wrong arguments
 commands/        one module for each command
 local/           the embedded server on this machine, and the live view of ``myrmidon dev``
 targets          from the argument TARGET to controller classes
+import_errors    what is wrong with a module that cannot be imported
 planned_writes   the writes of a planned pass in words
 external_calls   calls of states that may reach another system
 files            files that a command writes

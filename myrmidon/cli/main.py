@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from myrmidon.errors import MyrmidonError, UsageError
+from myrmidon.cli.parser import Parser
+from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 
 COMMANDS = {
     "init": "create a controller project",
@@ -44,12 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(arguments)
-    except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except MyrmidonError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        _tell(error)
+        return 2 if isinstance(error, UsageError | DefinitionError) else 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -62,8 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {_file_problem(error)}", file=sys.stderr)
         return 2
     except BaseExceptionGroup as group:
-        print(f"error: {_only_error(group)}", file=sys.stderr)
+        _tell(_only_error(group))
         return 1
+
+
+def _tell(error: MyrmidonError) -> None:
+    """Print an error with its notes, such as the line of a definition."""
+    print("\n".join((f"error: {error}", *getattr(error, "__notes__", ()))), file=sys.stderr)
 
 
 def _file_problem(error: OSError) -> str:
@@ -86,7 +89,7 @@ def _only_error(group: BaseExceptionGroup[BaseException]) -> MyrmidonError:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="myrmidon", description="Kubernetes controllers declared as state machines"
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
@@ -100,7 +103,10 @@ def _run(arguments: list[str]) -> int:
             command.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(command)
             command.set_defaults(run=module.run)
-    args = parser.parse_args(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        asked = commands.choices[args.command] if args.command else parser
+        asked.error(f"unrecognized arguments: {' '.join(unknown)}")
     if args.command is None:
         parser.print_help()
         return 0

@@ -36,6 +36,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from inspect import iscoroutine
 from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.objects.conditions import ConditionValue
@@ -226,6 +227,8 @@ class Walk:
         """Return the report if it is a result with a declared edge; otherwise a Failed."""
         if not isinstance(report, _RESULTS):
             wrong = StateResultError(self._controller, state.name, report)
+            if iscoroutine(report):
+                report.close()  # otherwise Python warns that it was never awaited, somewhere else
             return Failed(wrong.reason, wrong, retry=False)
         if not isinstance(report, Done):
             return report

@@ -9,12 +9,14 @@ from typing import Any
 
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.forgotten_awaits import check_awaits
 
 
 def check_is_controller(value: Any, caller: str) -> None:
     """Raise ``UsageError`` if ``value`` is not a controller object; ``caller`` is what got it."""
     if isinstance(value, Controller):
         if hasattr(type(value), "graph"):
+            check_awaits(type(value))
             return
         name = type(value).__name__
         raise UsageError(
@@ -27,7 +29,10 @@ def check_is_controller(value: Any, caller: str) -> None:
             f"  fix: write {value.__name__}(), with the arguments of its __init__ if it has any"
         )
     shown = value.__name__ if isinstance(value, type) else repr(value)
-    raise UsageError(
-        f"{caller} got {shown}, which is not a controller.\n"
-        "  fix: pass an object of a class that derives from Controller[YourResource]"
-    )
+    fix = "pass an object of a class that derives from Controller[YourResource]"
+    if isinstance(value, list | tuple):
+        shown, fix = (
+            f"a {type(value).__name__}",
+            f"pass each controller by itself: {caller}(A(), B())",
+        )
+    raise UsageError(f"{caller} got {shown}, which is not a controller.\n  fix: {fix}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
+from myrmidon.fsm.declaration.option_types import mistyped
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.observability.change_log import OnWrite
@@ -127,6 +128,8 @@ class ManagerOptions:
     ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""
 
     def __post_init__(self) -> None:
+        for name, fix in mistyped(self):
+            raise UsageError(f"ManagerOptions.{name} is {getattr(self, name)!r}.\n  fix: {fix}")
         for name in ("client_qps", "client_burst"):
             if getattr(self, name) < 0:
                 raise UsageError(

@@ -106,7 +106,7 @@ def test_unknown_class(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_two_controllers_for_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     """Each would overwrite what the other says."""
-    assert said(capsys, "dev", "tests.generate.webapp", status=1) == (
+    assert said(capsys, "dev", "tests.generate.webapp") == (
         "error: Watchers and WebApps both control WebApp.demo.myrmidon.dev and write the condition "
         "Ready to its status; they would overwrite each other.\n"
         "  fix: write options = ControllerOptions(ready_condition=False) in one of them, or write "

@@ -84,7 +84,12 @@ def test_explain_of_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_the_values_of_a_secret_are_not_shown() -> None:
     """A new one, a change, and what kubectl keeps in an annotation; as `kubectl diff` masks them."""
-    secret: Json = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "type": "Opaque"}
+    secret: Json = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a"},
+        "type": "Opaque",
+    }
     note = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
     before: Json = {
         **secret,

@@ -358,7 +358,7 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
     if not (isinstance(spec, type) and issubclass(spec, Model)):
         raise mistake(
             f"the spec of {cls.__name__} is {_called(spec)}, which is not a Model",
-            f"write class {_called(spec)}(Model) with one field per line",
+            f"write class {_class_name(cls, spec)}(Model) with one field per line",
         )
     if not (isinstance(status, type) and issubclass(status, Status)):
         raise mistake(
@@ -372,6 +372,12 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
             f"write {required[0]}: ... | None = None",
         )
     return spec, status
+
+
+def _class_name(cls: type[Any], spec: Any) -> str:
+    """Return the name of the class to write: that of the spec, unless it is a type of Python."""
+    is_users = isinstance(spec, type) and spec.__module__ != "builtins"
+    return spec.__name__ if is_users else f"{cls.__name__}Spec"
 
 
 def _called(thing: Any) -> str:

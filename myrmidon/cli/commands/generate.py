@@ -20,6 +20,7 @@ from typing import Any
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.cli.files import write_file
+from myrmidon.cli.parser import count
 from myrmidon.cli.targets import folder_of, load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -66,7 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with rbac: what the controllers need on this remote cluster, to be applied there",
     )
     parser.add_argument(
-        "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
+        "--replicas",
+        type=count,
+        default=1,
+        help="number of replicas, of which one leads (default 1)",
     )
 
 
@@ -85,6 +89,11 @@ def run(args: argparse.Namespace) -> int:
         cluster=_cluster(args, controllers),
     )
     folder: Path | None = args.output
+    if folder is not None and folder.suffix == ".json":
+        raise UsageError(
+            f"the manifests are YAML, and -o {folder} asks for JSON.\n"
+            f"  fix: write -o {folder.with_suffix('.yaml')}, or the name of a folder"
+        )
     if args.what == "helm":
         _check_is_folder(folder)
         made = chart(controllers, packaging)

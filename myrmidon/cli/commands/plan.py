@@ -27,7 +27,6 @@ from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.external_calls import external_calls
-from myrmidon.cli.local.workbench import documents
 from myrmidon.cli.planned_writes import story, told_write
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import NotFoundError, UsageError
@@ -40,6 +39,7 @@ from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime.startup.preflight import install
 from myrmidon.runtime.views.children import recorded
 from myrmidon.testing import Harness
+from myrmidon.testing.harness.misuse import documents
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

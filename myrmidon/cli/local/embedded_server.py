@@ -1,6 +1,7 @@
 """What `myrmidon server` and the workbench share to serve the embedded API server on this machine."""
 
 import errno
+import os
 import random
 import uuid
 from datetime import UTC, datetime
@@ -43,9 +44,13 @@ def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
             "  fix: stop what uses the port, or leave --port out for a free one"
         )
     return UsageError(
-        f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}.\n"
+        f"cannot listen on {host}:{port}: {_reason(error)}.\n"
         "  fix: choose an address of this machine, and a port above 1023 unless you are root"
     )
+
+
+def _reason(error: OSError) -> str:
+    return (os.strerror(error.errno) if error.errno else str(error)).lower()
 
 
 def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b"") -> None:

@@ -150,11 +150,15 @@ def unreachable(error: ApiError | TransportError) -> UsageError:
             f"the API server is not available: {error}.\n"
             "  fix: wait until it is up, or give it more time with --start-timeout"
         )
-    return UsageError(
-        f"no cluster reachable: {error}.\n"
-        "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no "
-        "cluster"
-    )
+    fix = "check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster"
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        fix = (
+            "the server's certificate is not signed by certificate-authority-data of your kubeconfig, or "
+            "is for another host: get a new kubeconfig, or choose another --context"
+        )
+    elif "[SSL" in str(error):
+        fix = "the server does not speak TLS: check https:// in the server of your kubeconfig"
+    return UsageError(f"no cluster reachable: {error}.\n  fix: {fix}")
 
 
 def _file(controller: Controller[Any]) -> str:

@@ -125,9 +125,10 @@ def _declared(obj: Any) -> Mapping[str, Any]:
             return model_json(obj)
         except RecursionError as error:
             raise _untold(obj, error) from error
+    also = "; name a kind by its constant, such as kinds.CONFIG_MAP" if isinstance(obj, str) else ""
     raise OutputError(
-        f"{obj!r} is not an object that can be applied.\n"
-        "  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model"
+        f"{obj!r} is not an object that can be applied or deleted.\n"
+        f"  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model{also}"
     )
 
 

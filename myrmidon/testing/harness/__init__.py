@@ -6,5 +6,6 @@ cluster    the interface that both implement
 reads      its reads, as JSON or typed
 recording  a log of all requests
 clock      virtual time for asyncio
+misuse     slips in a test, answered with their fix
 failures   what a failed test prints
 """

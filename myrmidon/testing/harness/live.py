@@ -58,7 +58,9 @@ class LiveCluster(Cluster):
         kubelet: bool = False,
     ) -> None:
         suffix = uuid4().hex[:8]
-        super().__init__(controllers, options or ManagerOptions(), f"test-{suffix}")
+        super().__init__(
+            controllers, ManagerOptions() if options is None else options, f"test-{suffix}"
+        )
         self._suffix = suffix
         self.loop = asyncio.new_event_loop()
         self.clock = LoopClock()
