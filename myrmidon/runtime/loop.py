@@ -29,6 +29,7 @@ from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.writes.applicator import Applicator
 from myrmidon.io.writes.own_writes import OwnWrites
+from myrmidon.runtime.error_reports import ErrorReports, OnError
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
@@ -74,6 +75,7 @@ class ControllerLoop:
         shared: bool = False,
         shares_status: bool = False,
         planning: bool = False,
+        on_error: OnError | None = None,
     ) -> None:
         """``shared``, ``shares_status``: see ``PassDependencies``."""
         self.controller = controller
@@ -92,9 +94,8 @@ class ControllerLoop:
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
         self.tracer, self._tracing = Tracer(clock) if trace else None, tracing
-        self._recorder: ChangeRecorder | None = None
-        if changes is not None:
-            self._recorder = ChangeRecorder(controller.name, clock, changes.report)
+        name, report = controller.name, changes.report if changes is not None else None
+        self._recorder = ChangeRecorder(name, clock, report) if report is not None else None
         applicator = self._applicator(client, clock, observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
@@ -112,6 +113,7 @@ class ControllerLoop:
             retries,
             refused,
             self.readers,
+            errors=ErrorReports(name, self._log, on_error),
             planning=planning,
             run_state=run_state if tracing is None else tracing.run_state,
             shared=shared,

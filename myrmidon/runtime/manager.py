@@ -357,7 +357,8 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.views))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh, self._clients.access)
+            access, registry = self._clients.access, self.options.registry
+            routes = metrics_routes(self.metrics, self._refresh, access, registry)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

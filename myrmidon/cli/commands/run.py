@@ -181,7 +181,7 @@ def run(args: argparse.Namespace) -> int:
     """Run until stopped."""
     for warning in args.settings.fill(args, os.environ):
         print(f"warning: {warning}", file=sys.stderr)
-    configure(args.log_format, getattr(logging, args.log_level.upper()))
+    configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
     controllers = [_made(cls, args) for cls in load(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
         runner.run(_run(controllers, args))
