@@ -1,6 +1,7 @@
 """The program: ``python -m myrmidon``.
 
 main             arguments to a command
+completions      completion scripts for shells
 parser           short answers to wrong arguments
 commands/        one module for each command
 local/           the embedded server on this machine, and the live view of ``myrmidon dev``

@@ -21,12 +21,9 @@ import myrmidon
 from myrmidon.api.values.texts import nearest
 from myrmidon.errors import MyrmidonError, UsageError
 
-_NOT_THE_USERS = tuple(
-    Path(path)
-    for path in (
-        *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
-        Path(myrmidon.__file__).parent,
-    )
+_NOT_THE_USERS = (
+    Path(myrmidon.__file__).parent,
+    *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
 )
 _UNKNOWN_KEYWORD = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"

@@ -27,6 +27,7 @@ COMMANDS = {
     "release": "remove the finalizer of an object that its controller cannot delete",
     "graph": "draw the state graph of a controller",
     "generate": "write CRDs, roles and deployments from the controller classes",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
 EXIT_CODES = {

@@ -86,7 +86,7 @@ MISTAKES: dict[str, tuple[Callable[[Harness], Any], str, str]] = {
         "write eventually(lambda: ...), which is asked again and again",
     ),
     "the name of a kind": (
-        lambda one: one.get("ConfigMap", "a"),  # type: ignore[arg-type]
+        lambda one: one.get("ConfigMap", "a"),  # type: ignore[call-overload]
         "'ConfigMap' is not a kind.",
         "write kinds.CONFIG_MAP",
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon import Done, ManagerOptions, OutputSet, Result
+from myrmidon import Context, Done, ManagerOptions, OutputSet, Result
 from myrmidon.runtime import ErrorReport
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things
@@ -19,7 +19,7 @@ class Breaking(Things):
         super().__init__()
         self.error: Exception | None = KeyError("data")
 
-    def first(self, thing: Thing, out: OutputSet) -> Result:
+    async def first(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
         """Raise, or go on."""
         if self.error is not None:
             raise self.error

@@ -1,5 +1,8 @@
 """Run controllers on an embedded API server and show their objects live; no cluster is needed.
 
+  myrmidon dev examples/web_app
+  myrmidon dev . --once --timeout 30      in a script: 0 if everything became Ready
+
 It installs the definitions of the resources, applies the samples (sample*.yaml beside the
 controller), runs the controllers and shows every object on its way through its states.  It stays up
 until Ctrl-C, for kubectl in a second terminal, and starts the controllers anew when their code

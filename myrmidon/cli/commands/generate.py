@@ -6,6 +6,10 @@
   all      all of them, with a kustomization.yaml
   helm     the same manifests as a Helm chart; needs -o DIR
 
+  myrmidon generate crd examples/web_app | kubectl apply -f -
+  myrmidon generate all examples/web_app -o deploy --image registry/web-app:1
+  myrmidon generate all examples/web_app -o deploy --check
+
 Without -o the manifests are printed. -o DIR writes one file per manifest, -o FILE.yaml writes them all
 into that file.  With --check nothing is written, and the command fails if a file is out of date.
 """

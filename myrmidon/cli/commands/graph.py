@@ -1,5 +1,9 @@
 """Draw the state graph of a controller.
 
+  myrmidon graph examples/web_app                      as Mermaid, to standard output
+  myrmidon graph examples/web_app -o states.svg
+  myrmidon graph examples/web_app -o states.svg --check
+
 mermaid  for pages that render it (GitHub does)
 dot      for Graphviz
 svg      a picture, drawn here; no other program is needed

@@ -1,5 +1,9 @@
 """Run controllers against a cluster.
 
+  myrmidon run examples/web_app                                 the cluster of your kubeconfig
+  myrmidon run shop.controller:WebApps --namespace shop         one controller, one namespace
+  myrmidon run . --leader-election --log-format json            as in a Deployment
+
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
 SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
 Each option can also be an environment variable (MYRMIDON_LOG_LEVEL for --log-level) or a line of the

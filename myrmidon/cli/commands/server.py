@@ -4,6 +4,9 @@ It serves until Ctrl-C and forgets everything then.  A kubeconfig file makes it 
 
     myrmidon server --kubeconfig-out /tmp/kubeconfig &
     kubectl --kubeconfig /tmp/kubeconfig get namespaces
+
+Without --actors no Deployment becomes available: only namespaces, definitions and the garbage collector
+are looked after.
 """
 
 import argparse
@@ -14,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from myrmidon.apiserver.actors import housekeepers
+from myrmidon.apiserver.actors import cluster_actors, housekeepers
 from myrmidon.apiserver.auth.users import MASTERS, User
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
@@ -52,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tls", action="store_true", help="serve HTTPS with a generated certificate"
     )
     parser.add_argument(
+        "--actors",
+        action="store_true",
+        help="run stand-ins for the controllers and kubelets of a cluster, as `myrmidon dev` does: a "
+        "Deployment becomes available, a pod runs",
+    )
+    parser.add_argument(
         "--manifests", type=Path, metavar="DIR", help="create the objects of a folder"
     )
 
@@ -67,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         args.token = new_token()
     users = _users(args)
     manifests = list(_manifests(args.manifests)) if args.manifests else []
-    actors = housekeepers()
+    actors = cluster_actors() if args.actors else housekeepers()
     server = ApiServer(environment=RealEnvironment(), users=users, actors=actors, rbac=rbac)
     for path, manifest in manifests:
         _create(server, path, manifest)
