@@ -1,6 +1,7 @@
 """The program: ``python -m myrmidon``.
 
 main             arguments to a command
+rights_check     which rights of the generated role the server does not grant
 completions      completion scripts for shells
 parser           short answers to wrong arguments
 commands/        one module for each command

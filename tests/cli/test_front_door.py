@@ -210,7 +210,10 @@ def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_no_rights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the server's own words, and the command that makes the role."""
     with cluster(tmp_path, "guest") as kubeconfig:
-        assert said(capsys, "run", EXAMPLE, *UNSERVED, "--kubeconfig", str(kubeconfig)) == (
+        shown = said(capsys, "run", EXAMPLE, *UNSERVED, "--kubeconfig", str(kubeconfig))
+        assert "rights are missing" in shown
+        assert "patch deployments.apps" in shown
+        assert shown[shown.index("error:") :] == (
             'error: WebApps may not list webapps: webapps.demo.myrmidon.dev is forbidden: User "guest" '
             'cannot list resource "webapps" in API group "demo.myrmidon.dev" at the cluster scope.\n'
             "  fix: let an administrator apply the role, "
