@@ -4,20 +4,28 @@ import argparse
 import importlib
 from pathlib import Path
 
-from myrmidon.cli.main import COMMANDS
+from myrmidon.cli.main import COMMANDS, EXIT_CODES
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 _HEAD = """# Commands
 
-`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server or a forbidden verb is one sentence that says what and how to fix it; the exit status is then 1 or 2.
+`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server or a forbidden verb is one sentence that says what and how to fix it, on standard error.
 
 This page is made from the parsers by `python docs/commands.py`, and a test holds it against them.
+
+## Exit status
+
+The same for all commands:
+
+| status | meaning |
+|---|---|
 """
 
 
 def page() -> str:
     """The page as it should be."""
-    return _HEAD + "".join(_section(name, summary) for name, summary in COMMANDS.items())
+    codes = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
+    return _HEAD + codes + "".join(_section(name, summary) for name, summary in COMMANDS.items())
 
 
 def _section(name: str, summary: str) -> str:

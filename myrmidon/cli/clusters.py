@@ -4,10 +4,11 @@ import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from myrmidon.errors import ApiError, TransportError, UsageError
+from myrmidon.errors import ApiError, TransportError, UnauthorizedError, UsageError
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
+from myrmidon.runtime.startup.preflight import UNAVAILABLE, unauthorized, unreachable
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +24,10 @@ async def reading(args: argparse.Namespace) -> AsyncIterator[tuple[Client, Endpo
     client = Client(HttpTransport(endpoint))
     try:
         yield client, endpoint
+    except UnauthorizedError as error:
+        raise unauthorized(error) from None
+    except UNAVAILABLE as error:
+        raise unreachable(error) from None
     except (ApiError, TransportError) as error:
         raise UsageError(
             f"the cluster cannot be read: {error}\n"

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from myrmidon.errors import MyrmidonError, UsageError
+from myrmidon.cli.parser import Parser
+from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 
 COMMANDS = {
     "init": "create a controller project",
@@ -26,27 +27,56 @@ COMMANDS = {
     "release": "remove the finalizer of an object that its controller cannot delete",
     "graph": "draw the state graph of a controller",
     "generate": "write CRDs, roles and deployments from the controller classes",
+    "completion": "print a completion script for bash, zsh or fish",
 }
+
+EXIT_CODES = {
+    0: "success; also after SIGTERM or Ctrl-C to `run`, `dev` and `server`",
+    1: "the command ran, and what it was asked for is not so: a file is out of date (--check), an object "
+    "is not Ready in time, the user said no, a Lease was lost, the server refused a write",
+    2: "it could not begin, and running it again unchanged would not help: a wrong argument, target, file "
+    "or setting, an object that does not exist, a cluster that cannot be reached or refuses access",
+    130: "interrupted by Ctrl-C before it was done",
+}
+"""What the exit status of each command means; docs/reference/cli.md has the same table."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0 success, 1 failure, 2 wrong arguments."""
+    """Run a command and return its exit status, see ``EXIT_CODES``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(arguments)
-    except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
     except MyrmidonError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        _tell(error)
+        return 2 if isinstance(error, UsageError | DefinitionError) else 1
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # The reader of our output closed the pipe. Without this, Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"error: {_file_problem(error)}", file=sys.stderr)
+        return 2
     except BaseExceptionGroup as group:
-        print(f"error: {_only_error(group)}", file=sys.stderr)
+        _tell(_only_error(group))
         return 1
+
+
+def _tell(error: MyrmidonError) -> None:
+    """Print an error with its notes, such as the line of a definition."""
+    print("\n".join((f"error: {error}", *getattr(error, "__notes__", ()))), file=sys.stderr)
+
+
+def _file_problem(error: OSError) -> str:
+    """Return what is wrong with a file or folder that an argument or a setting names."""
+    reason = (error.strerror or type(error).__name__).lower()
+    return (
+        f"{error.filename} cannot be used: {reason}.\n"
+        "  fix: check the path and its permissions, or name another one"
+    )
 
 
 def _only_error(group: BaseExceptionGroup[BaseException]) -> MyrmidonError:
@@ -60,7 +90,7 @@ def _only_error(group: BaseExceptionGroup[BaseException]) -> MyrmidonError:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="myrmidon", description="Kubernetes controllers declared as state machines"
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
@@ -74,7 +104,10 @@ def _run(arguments: list[str]) -> int:
             command.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(command)
             command.set_defaults(run=module.run)
-    args = parser.parse_args(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        asked = commands.choices[args.command] if args.command else parser
+        asked.error(f"unrecognized arguments: {' '.join(unknown)}")
     if args.command is None:
         parser.print_help()
         return 0

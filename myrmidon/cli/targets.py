@@ -19,6 +19,7 @@ from typing import Any
 
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
+from myrmidon.cli.import_errors import broken, locate
 from myrmidon.cli.projects import CONTROLLER as _FILE
 from myrmidon.cli.projects import project_at, project_of
 from myrmidon.errors import MyrmidonError, UsageError
@@ -134,10 +135,11 @@ def _imported(place: str) -> ModuleType:
                 f"{place} imports {error.name}, which is not installed.\n  fix: install {error.name}"
             ) from error
         raise UsageError(_unknown_module(place)) from error
-    except MyrmidonError:
+    except MyrmidonError as error:
+        locate(error)
         raise
     except Exception as error:
-        raise _broken(place, error) from error
+        raise broken(place, error) from error
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -161,12 +163,13 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except MyrmidonError:
+    except MyrmidonError as error:
         del sys.modules[name]
+        locate(error)
         raise
     except Exception as error:
         del sys.modules[name]
-        raise _broken(str(file), error) from error
+        raise broken(str(file), error) from error
     return module
 
 
@@ -190,23 +193,6 @@ def _unknown_file(path: Path, file: Path) -> str:
     if close:
         fix = f"did you mean {path.parent / close[0]}?"
     return f"the file {file} does not exist.\n  fix: {fix}"
-
-
-def _broken(place: str, error: Exception) -> UsageError:
-    frame = error.__traceback__
-    where = place
-    while frame is not None:
-        where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
-        frame = frame.tb_next
-    if isinstance(error, SyntaxError) and error.filename:
-        where = f"{error.filename}:{error.lineno}"
-        error = SyntaxError(error.msg)
-    is_file = "/" in place or place.endswith(".py")
-    command = f"python {place}" if is_file else f"python -c 'import {place}'"
-    return UsageError(
-        f"{place} cannot be imported: {type(error).__name__}: {error} ({where}).\n"
-        f"  fix: make `{command}` work"
-    )
 
 
 def _unknown_module(place: str) -> str:

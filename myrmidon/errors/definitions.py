@@ -1,6 +1,7 @@
 """Mistakes in the definition of a controller or resource class, raised at import."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from myrmidon.errors.root import MyrmidonError, names_of
 
@@ -12,11 +13,17 @@ class DefinitionError(MyrmidonError):
 class InitialStateError(DefinitionError):
     """The controller has no initial state, or more than one."""
 
-    def __init__(self, controller: str, initial: Sequence[str]) -> None:
+    def __init__(
+        self, controller: str, initial: Sequence[str], look_alikes: Sequence[str] = ()
+    ) -> None:
+        """``look_alikes`` are methods that take an OutputSet but have no ``@state``."""
         self.controller, self.initial = controller, tuple(initial)
         if initial:
             problem = f"{controller} has {len(initial)} initial states: {names_of(initial)}."
             fix = f"keep initial=True on one of them and reach {names_of(initial[1:])} by `then`"
+        elif look_alikes:
+            problem = f"{controller} has no initial state; {names_of(look_alikes)} takes `out`, but has no @state."
+            fix = f"write @state(initial=True) above {look_alikes[0]!r}"
         else:
             problem = f"{controller} has no initial state."
             fix = "mark the state every pass starts at with @state(initial=True, ...)"
@@ -46,8 +53,15 @@ class UnknownStateError(DefinitionError):
         )
         super().__init__(
             f"{controller}.{state} may go to {target!r}, but {controller} has no state of that name.\n"
-            f"  fix: use one of {names_of(known)} in `then`, or add the state {target!r}"
+            f"  fix: {_other_state(target, known)}"
         )
+
+
+def _other_state(target: str, known: Sequence[str]) -> str:
+    close = get_close_matches(target, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"use one of {names_of(known)} in `then`, or add the state {target!r}"
 
 
 class StateCycleError(DefinitionError):

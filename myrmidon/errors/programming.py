@@ -5,6 +5,7 @@ state's condition.
 """
 
 from collections.abc import Sequence
+from inspect import iscoroutine
 from typing import ClassVar
 
 from myrmidon.errors.root import MyrmidonError, brief, names_of
@@ -103,10 +104,21 @@ class StateResultError(ProgrammingError):
 
     def __init__(self, controller: str, state: str, returned: object) -> None:
         self.controller, self.state, self.returned = controller, state, returned
+        fix = "return Done(), Wait(reason, message) or Failed(reason, error)"
+        if iscoroutine(returned):
+            fix = f"write `async def {state}` and `return await {returned.__name__}(...)`"
+        elif isinstance(returned, type):
+            fix = f"return an object: {returned.__name__}(...), with parentheses"
         super().__init__(
-            f"{controller}.{state} returned {brief(returned)}, which is not a result.\n"
-            "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
+            f"{controller}.{state} returned {_called(returned)}, which is not a result.\n  fix: {fix}"
         )
+
+
+def _called(returned: object) -> str:
+    """Return the value in words; a coroutine without its address, which differs in each pass."""
+    if iscoroutine(returned):
+        return f"a coroutine of {returned.__name__}"
+    return f"the class {returned.__name__}" if isinstance(returned, type) else brief(returned)
 
 
 class FinalizerScheduleError(ProgrammingError):

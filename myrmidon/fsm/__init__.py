@@ -2,6 +2,8 @@
 
 engine             which state runs next, and when a walk stops
 controller         the class that users write, and what is checked when it is defined
+instances          whether a value is a controller object
+forgotten_awaits   reads of a context without ``await``
 context            what a state's function is given
 states, results    the decorator ``@state``; ``Done``, ``Wait``, ``Failed``
 graph, forks       the declared edges, and branches that are independent of each other

@@ -28,7 +28,14 @@ from myrmidon.fsm.declaration.shapes import KindShape, Manages, Reads, shapes_of
 from myrmidon.fsm.declaration.watches import Index, Watch, takes_lookup
 from myrmidon.fsm.external.resource import External, checked_externals
 from myrmidon.fsm.graph import Graph, checked_graph
-from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
+from myrmidon.fsm.states import (
+    Declaration,
+    State,
+    declaration_of,
+    look_alikes,
+    signature_problem,
+    state_of,
+)
 
 R = TypeVar("R")
 E = TypeVar("E", Manages, Reads)
@@ -130,7 +137,7 @@ class Controller(Generic[R]):
             cls, "permissions", Permission, 'Permission(kinds.POD, ("get", "list"))'
         )
         _check_options(cls)
-        cls.graph = checked_graph(cls.__name__, _states_of(cls))
+        cls.graph = checked_graph(cls.__name__, _states_of(cls), look_alikes(cls))
         _check_written_fields(cls)
         cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
         cls.manages, cls.reads = entries_of(cls.manages), entries_of(cls.reads)

@@ -11,7 +11,7 @@ The graph is built when the class is defined, so every mistake in it is raised a
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -125,13 +125,18 @@ def _drawn_after(name: str) -> str:
     return name.removesuffix("__fork").removesuffix("__join")
 
 
-def checked_graph(controller: str, states: Iterable[State]) -> Graph:
-    """Build the graph; raise a ``DefinitionError`` for the first check that fails."""
+def checked_graph(
+    controller: str, states: Iterable[State], look_alikes: Sequence[str] = ()
+) -> Graph:
+    """Build the graph; raise a ``DefinitionError`` for the first check that fails.
+
+    ``look_alikes`` are methods that may be states whose ``@state`` was forgotten.
+    """
     by_name = {state.name: state for state in states}
     initial = [state.name for state in by_name.values() if state.initial]
     starts = [state.name for state in by_name.values() if state.finalizer]
     if len(initial) != 1:
-        raise InitialStateError(controller, initial)
+        raise InitialStateError(controller, initial, look_alikes)
     if len(starts) > 1:
         raise FinalizerStateError(controller, starts)
     _check_edges(controller, by_name)

@@ -5,7 +5,7 @@ from pathlib import Path
 from sysconfig import get_paths
 from traceback import walk_tb
 
-from myrmidon.api.values.texts import text_of
+from myrmidon.api.values.texts import nearest, text_of
 
 _FRAMEWORK = str(Path(__file__).parents[1])
 # Exceptions whose own text is empty, or does not say what they mean inside a state.
@@ -25,7 +25,10 @@ class UnexpectedError(Exception):
         name = type(error).__name__
         said = f"{name}: {_MEANINGS.get(name) or text_of(error)}".removesuffix(": ")
         place = _place(error)
-        super().__init__(f"{said} ({place})" if place else said)
+        problem, _, fix = said.partition(".\n  fix: ")  # of an error of ours
+        fix = fix or _fix(error)
+        where = f" ({place})" if place else ""
+        super().__init__(f"{problem}{where}" + (f".\n  fix: {fix}" if fix else ""))
         self.__cause__ = error
 
 
@@ -34,6 +37,22 @@ def _libraries() -> tuple[str, ...]:
     """Return the directories of installed libraries; looked up at the first exception."""
     paths = get_paths()
     return tuple(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def _fix(error: BaseException) -> str:
+    """Return how to fix a slip that its error gives away; ``""`` for any other error."""
+    if isinstance(error, TypeError | AttributeError) and "'coroutine' object" in text_of(error):
+        return "write `await` before the call that returned it, in an `async def`"
+    if isinstance(error, AttributeError) and error.name and not isinstance(error.obj, Exception):
+        close = nearest(error.name, _names_of(error.obj))
+        return f"did you mean {close!r}?" if close else ""
+    return ""
+
+
+def _names_of(obj: object) -> list[str]:
+    """Return the public attributes of an object's class, and the fields of a model."""
+    fields = getattr(type(obj), "model_fields", None)
+    return list(fields) if fields else [name for name in dir(type(obj)) if name[:1] != "_"]
 
 
 def _place(error: BaseException) -> str:

@@ -26,6 +26,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Result | Awaitable[Result]])
 _MARK = "__myrmidon_state__"
 # A tuple, because isinstance() with ``Done | Wait | Failed`` builds the union each time.
 _RESULTS = (Done, Wait, Failed)
+_NOT_RESULTS = ("None", "bool", "str", "int", "float", "dict", "list", "tuple")
 
 
 class Fork:
@@ -105,7 +106,13 @@ def state(
     declaration = Declaration(initial, finalizer, condition, edges, fork)
 
     def declare(method: _Method) -> _Method:
-        setattr(method, _MARK, declaration)
+        try:
+            setattr(method, _MARK, declaration)
+        except AttributeError:
+            raise DefinitionError(
+                f"@state is above a {type(method).__name__}, and a state is a method.\n"
+                f"  fix: remove @{type(method).__name__} below @state"
+            ) from None
         return method
 
     return declare
@@ -169,8 +176,22 @@ def signature_problem(method: Callable[..., Any], of: type | None = None) -> str
         return f"has the keyword-only parameter {extra[0]!r}, which the framework does not pass"
     count = len(_positional(method)) - 1
     if count not in (2, 3):
-        return f"takes {count} parameters after self"
+        return f"takes {count} parameter{'s' * (count != 1)} after self"
+    returns = _word(inspect.signature(method).return_annotation)
+    if returns in _NOT_RESULTS:
+        return f"returns {returns}, and a state returns a Result: Done, Wait or Failed"
     return _annotation_problem(_positional(method), of)
+
+
+def look_alikes(cls: type) -> tuple[str, ...]:
+    """Return the methods that the class defines like states, but without ``@state``."""
+    return tuple(
+        name
+        for name, method in vars(cls).items()
+        if inspect.isfunction(method)
+        and declaration_of(method) is None
+        and [parameter.name for parameter in _positional(method)][2:3] == ["out"]
+    )
 
 
 def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) -> str | None:
@@ -220,6 +241,8 @@ def checked_result(controller: str, state: State, report: object, deleting: bool
     """
     if not isinstance(report, _RESULTS):
         wrong = StateResultError(controller, state.name, report)
+        if inspect.iscoroutine(report):
+            report.close()  # otherwise Python warns that it was never awaited, somewhere else
         return Failed(wrong.reason, wrong, retry=False)
     if not isinstance(report, Done):
         return report

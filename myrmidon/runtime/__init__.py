@@ -17,12 +17,14 @@ clients             connections to the API servers: fence, rate limit, leader el
 namespace_follower  namespaces that are chosen by their labels
 options             the settings of a process
 logs                structured logs
+error_reports       unexpected exceptions of states, for the log and for error trackers
 """
 
+from myrmidon.runtime.error_reports import ErrorReport
 from myrmidon.runtime.leader import Terms
 from myrmidon.runtime.manager import Manager
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.observability.change_log import WriteRecord
 from myrmidon.runtime.options import ManagerOptions
 
-__all__ = ["Manager", "ManagerOptions", "Metrics", "Terms", "WriteRecord"]
+__all__ = ["ErrorReport", "Manager", "ManagerOptions", "Metrics", "Terms", "WriteRecord"]

@@ -258,6 +258,7 @@ class ControllerRun:
             shared=is_shared(self.controller, process.controllers),
             shares_status=shares_status(self.controller, process.controllers),
             planning=process.options.planning,
+            on_error=process.options.on_error,
         )
         return loop
 

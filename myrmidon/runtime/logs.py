@@ -26,6 +26,8 @@ from myrmidon.api.values.texts import printable, shortened, text_of
 
 ROOT = "myrmidon"
 _FACTS = "facts"
+_RESERVED = ("time", "level", "logger", "message", "traceback")  # keys of each JSON line
+_OF_A_RECORD = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"))
 _UNCLEAR = re.compile(r'[\x00-\x20"=\x7f-\x9f]')
 _FACT_CHARACTERS_MAX = 8192
 _TRACEBACK_CHARACTERS_MAX = 32_768
@@ -44,28 +46,24 @@ class Logger:
         """Return a logger that adds these facts to every line as well."""
         return Logger(self._logger, **{**self._facts, **facts})
 
-    def debug(self, message: str, **facts: Any) -> None:
+    def debug(self, message: str, /, **facts: Any) -> None:
         """Log at DEBUG: passes that changed nothing, and other detail."""
         if self._logger.isEnabledFor(logging.DEBUG):  # saves a call in every pass
             self._write(logging.DEBUG, message, facts)
 
-    def info(self, message: str, **facts: Any) -> None:
+    def info(self, message: str, /, **facts: Any) -> None:
         """Log at INFO: a change that was made."""
         self._write(logging.INFO, message, facts)
 
-    def warning(self, message: str, **facts: Any) -> None:
+    def warning(self, message: str, /, **facts: Any) -> None:
         """Log at WARNING: a failure that is retried."""
         self._write(logging.WARNING, message, facts)
 
-    def error(self, message: str, **facts: Any) -> None:
+    def error(self, message: str, /, **facts: Any) -> None:
         """Log at ERROR: a failure that needs a person."""
         self._write(logging.ERROR, message, facts)
 
-    def failed(self, message: str, cause: BaseException | None, **facts: Any) -> None:
-        """Log at WARNING, with the traceback of ``cause`` if it is given."""
-        self._write(logging.WARNING, message, facts, cause)
-
-    def crash(self, message: str, error: BaseException, **facts: Any) -> None:
+    def crash(self, message: str, error: BaseException, /, **facts: Any) -> None:
         """Log an unexpected exception at ERROR, with its traceback."""
         self._write(logging.ERROR, message, facts, error)
 
@@ -82,14 +80,27 @@ class Logger:
         self._logger.handle(record)
 
 
-def configure(style: Literal["text", "json"] = "text", level: int = logging.INFO) -> None:
-    """Write the log of this package to standard error, in the format ``style``."""
+def configure(
+    style: Literal["text", "json"] = "text",
+    level: int = logging.INFO,
+    *,
+    whole_program: bool = False,
+) -> None:
+    """Write the log of this package to standard error, in the format ``style``.
+
+    With ``whole_program``, write the logs of the user's program and its libraries in the same format
+    and from the same level, unless the program has configured the root logger itself.
+    """
     target = logging.StreamHandler(sys.stderr)
     target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     logger = logging.getLogger(ROOT)
     logger.handlers[:] = [target]
     logger.setLevel(level)
     logger.propagate = False
+    root = logging.getLogger()
+    if whole_program and not root.handlers:
+        root.addHandler(target)
+        root.setLevel(level)
 
 
 class TextFormatter(logging.Formatter):
@@ -112,15 +123,22 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": _message(record),
-            **{key: _jsonable(value) for key, value in _facts_of(record).items()},
         }
+        for key, value in _facts_of(record).items():
+            line[f"{key}_" if key in _RESERVED else key] = _jsonable(value)
         if record.exc_info:
             line["traceback"] = _traceback(self, record)
         return json.dumps(line, ensure_ascii=False)
 
 
 def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
-    return getattr(record, _FACTS, None) or {}
+    """Return the facts of a record; for a record of the user's program, what it passed as ``extra``."""
+    facts = getattr(record, _FACTS, None)
+    if isinstance(facts, Mapping):
+        return facts
+    if record.name == ROOT or record.name.startswith(f"{ROOT}."):
+        return {}
+    return {key: value for key, value in vars(record).items() if key not in _OF_A_RECORD}
 
 
 def _details(record: logging.LogRecord) -> str | None:

@@ -29,6 +29,7 @@ from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.writes.applicator import Applicator
 from myrmidon.io.writes.own_writes import OwnWrites
+from myrmidon.runtime.error_reports import ErrorReports, OnError
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
@@ -74,6 +75,7 @@ class ControllerLoop:
         shared: bool = False,
         shares_status: bool = False,
         planning: bool = False,
+        on_error: OnError | None = None,
     ) -> None:
         """``shared``, ``shares_status``: see ``PassDependencies``."""
         self.controller, self._client, self._clock = controller, client, clock
@@ -92,9 +94,7 @@ class ControllerLoop:
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
         self.tracer, self._tracing = Tracer(clock) if trace else None, tracing
-        self._recorder: ChangeRecorder | None = None
-        if changes is not None:
-            self._recorder = ChangeRecorder(controller.name, clock, changes.report)
+        self._recorder = _recorder(controller.name, clock, changes)
         applicator = self._applicator(observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
@@ -106,6 +106,7 @@ class ControllerLoop:
             record_event,
             retries,
             refused,
+            errors=ErrorReports(controller.name, self._log, on_error),
             planning=planning,
             shared=shared,
             shares_status=shares_status,
@@ -240,6 +241,7 @@ class ControllerLoop:
         retries: Retries,
         refused: RefusedOutputs,
         *,
+        errors: ErrorReports,
         planning: bool,
         shared: bool,
         shares_status: bool,
@@ -256,6 +258,7 @@ class ControllerLoop:
             retries,
             refused,
             self.readers,
+            errors=errors,
             planning=planning,
             run_state=run_state if self._tracing is None else self._tracing.run_state,
             shared=shared,
@@ -358,3 +361,7 @@ def _object_rate(options: ControllerOptions) -> ObjectRate[ObjectRef] | None:
 def _retry_budget(options: ControllerOptions) -> RetryBudget | None:
     rate = options.retries_per_second
     return None if rate is None else RetryBudget(rate, options.retries_burst)
+
+
+def _recorder(name: str, clock: Clock, changes: ChangeLog | None) -> ChangeRecorder | None:
+    return ChangeRecorder(name, clock, changes.report) if changes is not None else None

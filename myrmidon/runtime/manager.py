@@ -36,6 +36,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.instances import check_is_controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
@@ -121,6 +122,7 @@ class Manager:
         process at its start (a missing role) are then reported in the log and in ``readyz``, and the
         check is repeated.  Controllers of the same kind must be added before ``run``.
         """
+        check_is_controller(controller, "Manager.add")
         for other in self._controllers:
             check_together(controller, other)
         if self._process is None:
@@ -355,7 +357,8 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.views))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh, self._clients.access)
+            access, registry = self._clients.access, self.options.registry
+            routes = metrics_routes(self.metrics, self._refresh, access, registry)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

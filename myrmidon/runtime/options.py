@@ -7,11 +7,15 @@ number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these f
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
+
+from prometheus_client import CollectorRegistry
 
 from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
+from myrmidon.fsm.declaration.option_types import mistyped
 from myrmidon.io.watch.protocol import Timing
+from myrmidon.runtime.error_reports import OnError
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.observability.change_log import OnWrite
 
@@ -52,6 +56,11 @@ class ManagerOptions:
     """Export series that carry the name of an object, such as ``achilles_resource_readiness``.  On
     by default; switch it off if there are many thousand objects.  Counters then have an empty name.
     No effect if the manager is given its ``Metrics``."""
+
+    registry: CollectorRegistry | Literal["default"] | None = "default"
+    """The registry with the metrics of the program, which ``/metrics`` serves after ours; by default
+    the default registry of prometheus_client, in which ``Counter("orders_total", ...)`` is.  A metric
+    whose name we have as well, such as ``process_cpu_seconds``, is left out.  None for none."""
 
     kubeconfig: str | None = None
     """The kubeconfig file; by default ``$KUBECONFIG``, then the service account of the pod, then
@@ -118,6 +127,11 @@ class ManagerOptions:
     on_write: OnWrite | None = None
     """A function that is called with a ``WriteRecord`` for each write that changed an object, in the
     thread of the event loop; it must not block.  None by default.  An exception is logged."""
+    on_error: OnError | None = None
+    """A function that is called with an ``ErrorReport`` for each unexpected exception of a state, for
+    example to send it to an error tracker; it must not block.  None by default.  An exception of the
+    function is logged.  Without it, the log has each such exception once per object at ERROR, with
+    its traceback, where logging integrations of error trackers find it."""
     tracer: Any = None
     """A tracer of OpenTelemetry, for a span per pass, per state and per request of a pass; None, the
     default, for none.  ``myrmidon run --tracing`` uses the global tracer provider.  Needs
@@ -127,6 +141,8 @@ class ManagerOptions:
     ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""
 
     def __post_init__(self) -> None:
+        for name, fix in mistyped(self):
+            raise UsageError(f"ManagerOptions.{name} is {getattr(self, name)!r}.\n  fix: {fix}")
         for name in ("client_qps", "client_burst"):
             if getattr(self, name) < 0:
                 raise UsageError(

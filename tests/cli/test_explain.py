@@ -149,3 +149,18 @@ def test_an_object_without_a_namespace_that_does_not_exist(
         "error: Namespace nope does not exist.\n"
         "  fix: `kubectl get namespaces` lists the objects that do\n"
     )
+
+
+def test_the_last_writes_are_told_once() -> None:
+    """The server calls a client that sends no User-Agent `unknown`."""
+    clock = LoopClock()
+    entry = {"time": clock.now().isoformat()}
+    fields = [{**entry, "manager": "unknown"}, {**entry, "manager": "x", "subresource": "status"}]
+    obj: Json = {"metadata": {"generation": 1, "managedFields": fields}}
+    lines = [
+        one for one in told(ObjectRef(Thing.KIND, "it", "default"), obj, clock) if "write" in one
+    ]
+    assert lines[1:] == [
+        "last write of object: a client that did not name itself, 0s ago",
+        "last write of status: x, 0s ago",
+    ]

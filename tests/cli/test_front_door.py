@@ -12,6 +12,7 @@ import pytest
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.commands import graph
 from myrmidon.cli.local.embedded_server import write_kubeconfig
 from myrmidon.cli.main import main
 
@@ -105,7 +106,7 @@ def test_unknown_class(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_two_controllers_for_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     """Each would overwrite the status of the other."""
-    assert said(capsys, "dev", "tests.generate.webapp", status=1) == (
+    assert said(capsys, "dev", "tests.generate.webapp") == (
         "error: Watchers and WebApps both control WebApp.demo.myrmidon.dev and write the condition "
         "Ready to its status; they would overwrite each other.\n"
         "  fix: write options = ControllerOptions(ready_condition=False) in one of them, or write "
@@ -209,7 +210,10 @@ def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_no_rights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The server's own message, and the command that generates the role."""
     with cluster(tmp_path, "guest") as kubeconfig:
-        assert said(capsys, "run", EXAMPLE, *UNSERVED, "--kubeconfig", str(kubeconfig)) == (
+        shown = said(capsys, "run", EXAMPLE, *UNSERVED, "--kubeconfig", str(kubeconfig))
+        assert "rights are missing" in shown
+        assert "patch deployments.apps" in shown
+        assert shown[shown.index("error:") :] == (
             'error: WebApps may not list webapps: webapps.demo.myrmidon.dev is forbidden: User "guest" '
             'cannot list resource "webapps" in API group "demo.myrmidon.dev" at the cluster scope.\n'
             "  fix: let an administrator apply the role, "
@@ -261,3 +265,82 @@ def test_a_wrong_limit(capsys: pytest.CaptureFixture[str]) -> None:
         "error: ManagerOptions.client_qps is -1.0.\n"
         "  fix: use a positive number, or 0 for no limit\n"
     )
+
+
+@pytest.mark.parametrize(
+    "command", [("generate", "crd", EXAMPLE), ("generate", "all", EXAMPLE), ("graph", EXAMPLE)]
+)
+def test_output_into_an_unwritable_place(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file where a folder should be; also without the rights of root it cannot be written."""
+    (tmp_path / "taken").write_text("")
+    place = tmp_path / "taken" / "out.svg"
+    shown = said(capsys, *command, "-o", str(place))
+    assert shown.startswith(f"error: cannot write {place}")
+    assert shown.endswith("  fix: name a file or folder below a folder that you may write to\n")
+
+
+def test_kubeconfig_into_an_unwritable_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The address is not to blame."""
+    (tmp_path / "taken").write_text("")
+    place = tmp_path / "taken" / "kubeconfig"
+    shown = said(capsys, "server", "--kubeconfig-out", str(place))
+    assert shown.startswith(f"error: cannot write {place}: ")
+
+
+def test_a_graph_as_an_image(capsys: pytest.CaptureFixture[str]) -> None:
+    """No text in a file that claims to be an image."""
+    for more in ((), ("--format", "svg")):
+        assert said(capsys, "graph", EXAMPLE, "-o", "states.png", *more) == (
+            "error: myrmidon graph cannot draw states.png: png is not one of its formats.\n"
+            "  fix: write -o states.svg, or convert it with Graphviz: "
+            "`myrmidon graph examples/web_app --format dot | dot -Tpng -o states.png`\n"
+        )
+
+
+def test_the_ending_chooses_the_format_of_a_graph(tmp_path: Path) -> None:
+    """Also of Graphviz's other ending."""
+    for name, start in (("a.gv", "digraph"), ("a.md", "stateDiagram"), ("new/a.svg", "<svg")):
+        assert main(["graph", EXAMPLE, "-o", str(tmp_path / name)]) == 0
+        assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_a_graph_that_is_out_of_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `generate --check`: status 1, and the command that writes it."""
+    path = tmp_path / "a.svg"
+    assert said(capsys, "graph", EXAMPLE, "-o", str(path), "--check", status=1) == (
+        f"{path} is out of date\n"
+        f"  fix: run `myrmidon graph {EXAMPLE} -o {path}` and commit what it writes\n"
+    )
+
+
+def test_interrupted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is not an error worth a traceback."""
+
+    def interrupt(_args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(graph, "run", interrupt)
+    assert said(capsys, "graph", EXAMPLE, status=130) == ""
+
+
+def test_a_file_that_cannot_be_used(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Any file of any command; an error without a file is a bug and keeps its traceback."""
+    gone = tmp_path / "gone"
+    monkeypatch.setattr(graph, "run", lambda _args: len(gone.read_text()))
+    assert said(capsys, "graph", EXAMPLE) == (
+        f"error: {gone} cannot be used: no such file or directory.\n"
+        "  fix: check the path and its permissions, or name another one\n"
+    )
+
+    def broken(_args: object) -> int:
+        raise OSError("disk on fire")
+
+    monkeypatch.setattr(graph, "run", broken)
+    with pytest.raises(OSError, match="disk on fire"):
+        main(["graph", EXAMPLE])

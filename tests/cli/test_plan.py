@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from myrmidon.api.objects.accessors import Json
 from myrmidon.cli.main import main
+from myrmidon.cli.planned_writes import masked
 from tests.cli.test_front_door import cluster
 
 SAMPLE = "examples/config_copy/sample.yaml"
@@ -79,4 +81,144 @@ def test_explain_of_an_object_that_does_not_exist(
         assert capsys.readouterr().err == (
             "error: ConfigMap kube-system/nope does not exist.\n"
             "  fix: `kubectl get configmaps -A` lists the objects that do\n"
+        )
+
+
+def test_the_values_of_a_secret_are_not_shown() -> None:
+    """A new one, a change, and what kubectl keeps in an annotation; as `kubectl diff` masks them."""
+    secret: Json = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a"},
+        "type": "Opaque",
+    }
+    note = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}
+    before: Json = {
+        **secret,
+        "metadata": {"name": "a", "annotations": note},
+        "data": {"same": "aHVudGVyMg==", "changed": "b2xk", "gone": "Z29uZQ=="},
+    }
+    after = {**before, "data": {"same": "aHVudGVyMg==", "changed": "bmV3", "new": "bmV3"}}
+    was, now = masked(before, after)
+
+    assert was is not None
+    assert was["data"] == {"same": "***", "changed": "*** (before)", "gone": "***"}
+    assert now["data"] == {"same": "***", "changed": "*** (after)", "new": "***"}
+    assert "hunter2" not in json.dumps((was, now))
+    assert before["data"]["same"] == "aHVudGVyMg=="
+    assert masked(None, {**secret, "stringData": {"a": "hunter2"}})[1]["stringData"] == {"a": "***"}
+
+
+def test_other_kinds_are_shown_as_they_are() -> None:
+    """Also one that is only called Secret."""
+    for api_version, kind in (("v1", "ConfigMap"), ("demo.example.com/v1", "Secret")):
+        obj = {"apiVersion": api_version, "kind": kind, "data": {"a": "b"}}
+        assert masked(obj, obj) == (obj, obj)
+
+
+WITH_SECRET = """\
+from myrmidon import Controller, Done, Kind, Model, Resource, Status, kinds, state
+
+class ThingSpec(Model):
+    size: int = 1
+
+class Thing(Resource[ThingSpec, Status], group="demo.myrmidon.dev", version="v1"):
+    pass
+
+MONITOR = Kind("monitoring.example.com", "v1", "ServiceMonitor", "servicemonitors")
+
+class Things(Controller[Thing]):
+    manages = (kinds.SECRET,)
+    reads = (MONITOR,)
+
+    def __init__(self):
+        self.billing = Billing()
+
+    @state(initial=True)
+    def made(self, thing, out, ctx):
+        out.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": thing.name},
+                   "stringData": {"password": "hunter2"}})
+        self.billing.charge(thing.name)
+        return Done()
+
+class Billing:
+    def charge(self, name):
+        print("CHARGED", name)
+"""
+THING = {
+    "apiVersion": "demo.myrmidon.dev/v1",
+    "kind": "Thing",
+    "metadata": {"name": "a"},
+    "spec": {},
+}
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    """A controller that writes a Secret, reads a kind of another project, and calls a system."""
+    (tmp_path / "controller.py").write_text(WITH_SECRET)
+    (tmp_path / "thing.yaml").write_text(json.dumps(THING))
+    return tmp_path
+
+
+def test_a_plan_masks_secrets_and_names_the_calls_to_other_systems(
+    things: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The calls are made, so the warning comes before them."""
+    assert main(["plan", "--offline", str(things), str(things / "thing.yaml")]) == 0
+    told = capsys.readouterr()
+
+    assert "  +   password: '***'\n" in told.out
+    assert "hunter2" not in told.out + told.err
+    assert "aHVudGVyMg" not in told.out + told.err
+    assert told.err == (
+        "warning: a plan runs the states of Things, and with them these calls:\n"
+        f"  self.billing.charge  ({things / 'controller.py'}:22)\n"
+        "  fix: if they have effects, write `if not ctx.planning:` before them, or make the system an "
+        "External\n\n"
+    )
+
+
+def test_a_state_that_asks_whether_it_is_a_plan_is_not_warned_about(
+    things: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has decided."""
+    code = WITH_SECRET.replace(
+        "        self.billing.c", "        if not ctx.planning: self.billing.c"
+    )
+    (things / "controller.py").write_text(code)
+    assert main(["plan", "--offline", str(things), str(things / "thing.yaml")]) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert "CHARGED" not in told.out
+
+
+def test_a_kind_without_definition_is_planned_as_if_there_were_none(
+    things: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the command that installs ours, and the name of the one that another program defines."""
+    with cluster(things, "admin") as kubeconfig:
+        where = ["--kubeconfig", str(kubeconfig)]
+        assert main(["plan", str(things), str(things / "thing.yaml"), *where]) == 0
+        told = capsys.readouterr().out
+        assert "the cluster does not serve Thing (demo.myrmidon.dev/v1) yet: install its" in told
+        assert (
+            "(the cluster does not serve ServiceMonitor (monitoring.example.com/v1); planned as if it "
+            "had none. A controller waits for it: install the program that defines "
+            "servicemonitors.monitoring.example.com, in version v1)\n"
+        ) in told
+        assert "create Secret default/a" in told
+
+
+def test_an_object_of_a_kind_without_definition(
+    things: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It does not exist, because its kind does not."""
+    with cluster(things, "admin") as kubeconfig:
+        assert main(["plan", str(things), "thing/a", "--kubeconfig", str(kubeconfig)]) == 2
+        assert capsys.readouterr().err.partition("\n\n")[2] == (
+            "error: the cluster does not serve Thing (demo.myrmidon.dev/v1), so it has no "
+            "Thing.demo.myrmidon.dev default/a.\n"
+            f"  fix: install its definition, `myrmidon generate crd {things}/controller.py | kubectl "
+            "apply -f -`, or plan the object of a file\n"
         )

@@ -12,12 +12,16 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from myrmidon.apiserver.actors import cluster_actors, housekeepers
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.commands import server
 from myrmidon.cli.main import main
+from myrmidon.errors import UsageError
 
 
 @contextmanager
@@ -141,3 +145,18 @@ def test_wrong_arguments_are_reported_in_one_line(
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert said.count("\n") <= 2
+
+
+@pytest.mark.parametrize("actors", [False, True])
+def test_stand_ins_are_an_option(actors: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --actors the Deployment controller and the kubelets are played, without it they are not."""
+    made: list[int] = []
+
+    class Recorded(ApiServer):
+        def __init__(self, **options: Any) -> None:
+            made.append(len(list(options["actors"])))
+            raise UsageError("far enough")
+
+    monkeypatch.setattr(server, "ApiServer", Recorded)
+    assert main(["server", *["--actors"] * actors]) == 2
+    assert made == [len(list(cluster_actors() if actors else housekeepers()))]

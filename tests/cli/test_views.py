@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -124,3 +125,34 @@ def test_a_schedule_is_shown_beside_a_ready_object() -> None:
     console.print(table(Snapshot(NOW, is_working=True, objects=(one,)), 140))
     assert isinstance(console.file, io.StringIO)
     assert "looks again in 5m" in console.file.getvalue()
+
+
+def test_each_step_of_a_rolling_replacement_is_a_line() -> None:
+    """The reason stays the same for a long time; its message and the writes say what happens."""
+    stream = io.StringIO()
+    view = LineView(stream)
+    one = waiting()
+    assert one.waiting is not None
+    for number in (1, 2, 3):
+        at = NOW + timedelta(seconds=10 * number)
+        said = replace(one.waiting, message=f"{number} of 3 are current")
+        wrote = Wrote(at, "delete", ObjectRef(kinds.POD, f"old-{number}", "default"))
+        for seen in (
+            replace(one, waiting=said),
+            *[replace(one, waiting=said, writes=(wrote,))] * 2,
+        ):
+            view.show(Snapshot(at, is_working=True, objects=(seen,)))
+    lines = stream.getvalue().splitlines()
+
+    assert [line[:8] for line in lines] == ["12:00:10"] * 2 + ["12:00:20"] * 2 + ["12:00:30"] * 2
+    assert lines[2].endswith("waits: RollingOut (2 of 3 are current)")
+    assert lines[3].endswith("waits: RollingOut (2 of 3 are current)  wrote: delete Pod old-2")
+
+
+def test_a_ready_object_does_not_wait() -> None:
+    """A pass that is repeated for its own writes is not worth a word beside a Ready object."""
+    stream = io.StringIO()
+    LineView(stream).show(
+        Snapshot(NOW, is_working=True, objects=(replace(waiting(), phase="ready", writes=()),))
+    )
+    assert stream.getvalue() == "12:00:00  ✓ Deployment shop  configured → deployed\n"

@@ -146,7 +146,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "too few parameters",
         {"a": marked(no_result, initial=True)},
-        "Bad.a takes 1 parameters after self.\n" + FIX.format("a"),
+        "Bad.a takes 1 parameter after self.\n" + FIX.format("a"),
     ),
     (
         "too many parameters",

@@ -22,6 +22,7 @@ from myrmidon.api import Quantity, Resource, Status
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.json_values import DEPTH_MAX
 from myrmidon.errors import OutputError
+from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
 from tests.fsm.things import Thing, ThingSpec
 from tests.strategies import documents
@@ -335,3 +336,51 @@ def test_a_mapping_that_is_not_a_dict_is_a_manifest() -> None:
     """Such as a read-only view of one."""
     declared = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     assert manifest_of(MappingProxyType(declared)) == declared
+
+
+def test_a_class_is_not_an_object() -> None:
+    """It is the class of one."""
+
+    class Shop(dict[str, Any]):
+        """A manifest."""
+
+    with pytest.raises(OutputError) as error:
+        manifest_of(Shop)
+    assert str(error.value) == (
+        "the class Shop is not an object that can be applied.\n"
+        "  fix: pass an object of it, such as Shop(...)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        (
+            {"kind": "Pod"},
+            "an object without apiVersion cannot be applied or deleted: Pod (no name)",
+        ),
+        ({"apiVersion": "v1"}, "an object without kind cannot be"),
+        ({"apiVersion": "v1", "kind": 1}, "kind of 1 (no name) is 1, which is not a string"),
+        ({"apiVersion": "v1", "kind": "Pod"}, "an object without metadata.name cannot be"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": []}, "an object without metadata.name"),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": 1},
+            "metadata of Pod (no name) is 1, which",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": 1}},
+            "metadata.name of Pod 1 is 1",
+        ),
+    ],
+)
+def test_an_object_that_is_not_identified(manifest: Any, problem: str) -> None:
+    """The message names the field."""
+    with pytest.raises(OutputError) as error:
+        check_identified(manifest)
+    assert str(error.value).startswith(problem)
+    assert "\n  fix: " in str(error.value)
+
+
+def test_an_object_that_is_identified() -> None:
+    """By apiVersion, kind and name."""
+    check_identified({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}})

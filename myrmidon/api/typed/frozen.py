@@ -9,13 +9,19 @@ from copy import deepcopy
 from typing import Any, NoReturn
 
 READ_ONLY = "{what} is read only; what a state may change is obj.status"
+_FIXES = {
+    "obj.labels": "use out.label_self(...)",
+    "obj.annotations": "use out.annotate_self(...)",
+    "obj.spec": "write what was observed to obj.status; leave the spec to its author",
+}
 
 
 class ReadOnlyError(AttributeError, TypeError):
     """An attempt to change an object that was read from the server."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(READ_ONLY.format(what=what))
+        fix = _FIXES.get(what)
+        super().__init__(READ_ONLY.format(what=what) + (f".\n  fix: {fix}" if fix else ""))
 
 
 def _refuse(self: Any, *_: object, **__: object) -> NoReturn:

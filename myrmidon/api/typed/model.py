@@ -114,6 +114,37 @@ def problems_of(error: ValidationError, value: Any, root: str) -> list[str]:
     return [f"{path}: {' or '.join(dict.fromkeys(said[path]))}" for path in said]
 
 
+def unknown_fields(value: Any, path: str) -> list[str]:
+    """Return a line for each field inside ``value`` that its model does not declare.
+
+    The constructor refuses such names; this is for models that were read from JSON, which keep them.
+    """
+    match value:
+        case Model():
+            found = [
+                f"{path}.{name} is not a field of {type(value).__name__}; {_meant(type(value), name)}"
+                for name in value.__pydantic_extra__ or ()
+            ]
+            for name, item in value.__dict__.items():
+                known = type(value).__pydantic_fields__[name]
+                found += unknown_fields(item, f"{path}.{known.alias or name}")
+            return found
+        case list() | tuple():
+            return [
+                line
+                for index, item in enumerate(value)
+                for line in unknown_fields(item, f"{path}[{index}]")
+            ]
+        case dict():
+            return [
+                line
+                for key, item in value.items()
+                for line in unknown_fields(item, f"{path}.{key}")
+            ]
+        case _:
+            return []
+
+
 def seal(model: Model, part: str) -> None:
     """Make the model and everything in it read-only; ``part`` is its name in error messages."""
     object.__setattr__(model, "_read_only_part", part)
@@ -183,6 +214,15 @@ def _path(root: str, location: Iterable[int | str]) -> str:
     for step in location:
         path += f"[{step}]" if isinstance(step, int) else f".{step}"
     return path
+
+
+def _meant(model: type[Model], name: str) -> str:
+    """Return which field of a manifest was probably meant; else all that there are."""
+    written = [field.alias or known for known, field in model.__pydantic_fields__.items()]
+    close = [to_camel(name)] if to_camel(name) in written else get_close_matches(name, written, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"it has {', '.join(map(repr, written)) or 'none'}"
 
 
 def _no_such_field(model: type[Model], name: str) -> str:

@@ -20,9 +20,9 @@ from myrmidon.api.typed.definitions import Definition, define, foreign, mistake
 from myrmidon.api.typed.frozen import ReadOnlyError
 from myrmidon.api.typed.markers import Column, Rule, Scale
 from myrmidon.api.typed.metadata import HasMetadata
-from myrmidon.api.typed.model import Model, problems_of, seal
+from myrmidon.api.typed.model import Model, problems_of, seal, unknown_fields
 from myrmidon.api.typed.status import Status, difference
-from myrmidon.errors import UnfitObjectError
+from myrmidon.errors import OutputError, UnfitObjectError
 
 SpecT = TypeVar("SpecT", bound=Model)
 StatusT = TypeVar("StatusT", bound=Status)
@@ -48,6 +48,16 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
     _spec: SpecT | None
     _status: StatusT | None
     _may_have_changed: bool  # whether the status may differ from the one in ``_raw``
+
+    @classmethod
+    def __class_getitem__(cls, arguments: Any) -> Any:
+        """Return the generic base for a class statement; refuse ``Resource[Spec]`` with the fix."""
+        if cls is Resource and not isinstance(arguments, tuple):
+            raise mistake(
+                f"Resource[{_called(arguments)}] names one class, but a resource has a spec and a status",
+                f"write Resource[{_called(arguments)}, Status]; derive from Status to add fields to it",
+            )
+        return super().__class_getitem__(arguments)  # type: ignore[misc]
 
     def __init_subclass__(
         cls,
@@ -259,7 +269,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         if value is None or isinstance(value, model):
             return value
         if isinstance(value, Mapping):
-            return model.from_wire(value)
+            return _from_mapping(type(self).__name__, model, part, value)
         raise TypeError(
             f"{type(self).__name__}.{part} must be a {model.__name__}, not {type(value).__name__}"
         )
@@ -297,6 +307,23 @@ def _read(model: type[Model], obj: Json, part: str, problems: list[str]) -> Mode
     return None
 
 
+def _from_mapping(resource: str, model: type[Model], part: str, value: Mapping[str, Any]) -> Model:
+    """Build a part from JSON that a person wrote: unlike the server's, it has no unknown fields."""
+    try:
+        made = model.from_wire(value)
+    except ValidationError as error:
+        problems = problems_of(error, value, part)
+    else:
+        problems = unknown_fields(made, part)
+        if not problems:
+            return made
+    raise OutputError(
+        f"{resource} cannot be built: {', '.join(problems)}\n"
+        f"  fix: write the fields of {model.__name__}, with names in camelCase, or pass "
+        f"{part}={model.__name__}(...)"
+    )
+
+
 def _type_arguments(cls: type[Any]) -> tuple[Any, ...]:
     for base in getattr(cls, "__orig_bases__", ()):
         origin = get_origin(base)
@@ -325,7 +352,7 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
     if not (isinstance(spec, type) and issubclass(spec, Model)):
         raise mistake(
             f"the spec of {cls.__name__} is {_called(spec)}, which is not a Model",
-            f"write class {_called(spec)}(Model) with one field per line",
+            f"write class {_class_name(cls, spec)}(Model) with one field per line",
         )
     if not (isinstance(status, type) and issubclass(status, Status)):
         raise mistake(
@@ -339,6 +366,12 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
             f"write {required[0]}: ... | None = None",
         )
     return spec, status
+
+
+def _class_name(cls: type[Any], spec: Any) -> str:
+    """Return the name of the class to write: that of the spec, unless it is a type of Python."""
+    is_users = isinstance(spec, type) and spec.__module__ != "builtins"
+    return spec.__name__ if is_users else f"{cls.__name__}Spec"
 
 
 def _called(thing: Any) -> str:

@@ -15,6 +15,8 @@ The data of a user (an object that a state applies) is never changed like this; 
 """
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 CONDITION_MESSAGE_MAX = 32_768
@@ -92,3 +94,13 @@ _NOTE_END = " characters left out)"
 
 def _note(characters: int) -> str:
     return f"… ({characters}{_NOTE_END}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that was probably meant, ``""`` if none is close.
+
+    Case and underscores do not count: ``CONFIGMAP`` is near ``CONFIG_MAP``.
+    """
+    plain = {each.replace("_", "").lower(): each for each in known}
+    close = get_close_matches(name.replace("_", "").lower(), plain, n=1)
+    return plain[close[0]] if close else ""

@@ -1,5 +1,8 @@
 """Run controllers on an embedded API server and show their objects live; no cluster is needed.
 
+  myrmidon dev examples/web_app
+  myrmidon dev . --once --timeout 30      in a script: 0 if everything became Ready
+
 It installs the definitions of the resources, applies the samples (sample*.yaml beside the
 controller), runs the controllers and shows every object on its way through its states.  It stays up
 until Ctrl-C, for kubectl in a second terminal, and starts the controllers anew when their code
@@ -11,11 +14,13 @@ No containers are started: stand-ins set the status that a Deployment controller
 import argparse
 import asyncio
 import signal
+import sys
 
 from myrmidon.api.clock import Clock
 from myrmidon.cli.local.views import LiveView, name_of, view_for
 from myrmidon.cli.local.workbench import Workbench
-from myrmidon.errors import MyrmidonError
+from myrmidon.cli.parser import port
+from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
 
@@ -33,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--once", action="store_true", help="exit with status 0 as soon as everything is Ready"
     )
     parser.add_argument(
-        "--port", type=int, default=0, help="port of the API server (default 0: a free one)"
+        "--port", type=port, default=0, help="port of the API server (default 0: a free one)"
     )
     parser.add_argument(
         "--timeout",
@@ -58,6 +63,8 @@ async def _run(args: argparse.Namespace) -> int:
         loop.add_signal_handler(number, stopped.set)
     async with bench.serving(args.port):
         await bench.open()
+        if not bench.samples():
+            _tell_no_samples(bench, once=args.once)
         view = view_for(f"myrmidon dev {args.target}")
         try:
             if not args.once:
@@ -72,6 +79,19 @@ async def _run(args: argparse.Namespace) -> int:
                     await bench.stop()
         finally:
             view.close()
+
+
+def _tell_no_samples(bench: Workbench, *, once: bool) -> None:
+    """Say that there is no object to reconcile; with --once that is an error."""
+    kind = bench.controlled[0]
+    said = (
+        f"there is no sample*.yaml beside the controller, so there is no {kind.kind} to reconcile.\n"
+        f"  fix: write a sample.yaml with apiVersion: {kind.api_version}, kind: {kind.kind}, metadata.name "
+        "and spec"
+    )
+    if once:
+        raise UsageError(said)
+    print(f"note: {said}, or create one with kubectl\n", file=sys.stderr)
 
 
 def welcome(bench: Workbench) -> str:

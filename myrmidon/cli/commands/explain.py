@@ -120,7 +120,6 @@ def _told_status(obj: Json, status: Json, clock: Clock) -> Iterator[str]:
         since = _since(one.last_transition_time, clock)
         yield f"  {_SIGNS.get(one.status, '?')} {one.type}  for {since}{why}{old}"
     yield from _attempts(obj, clock)
-    yield from _writers(obj, clock)
 
 
 def _attempts(obj: Json, clock: Clock) -> Iterator[str]:
@@ -153,7 +152,13 @@ def _writers(obj: Json, clock: Clock) -> Iterator[str]:
     entries = [each for each in metadata(obj).get("managedFields") or () if each.get("time")]
     for entry in sorted(entries, key=lambda each: str(each["time"]))[-2:]:
         part = entry.get("subresource") or "object"
-        yield f"last write of {part}: {entry.get('manager')}, {_since(entry['time'], clock)} ago"
+        yield f"last write of {part}: {_writer(entry)}, {_since(entry['time'], clock)} ago"
+
+
+def _writer(entry: Json) -> str:
+    """Return the field manager; the server calls a client without a User-Agent ``unknown``."""
+    manager = str(entry.get("manager") or "")
+    return "a client that did not name itself" if manager in ("", "unknown") else manager
 
 
 async def last_pass(address: str, ref: ObjectRef, clock: Clock) -> list[str]:

@@ -7,6 +7,10 @@
   helm     the same manifests as a Helm chart; needs -o DIR
   bundle   the same manifests as a bundle for the Operator Lifecycle Manager; needs -o DIR
 
+  myrmidon generate crd examples/web_app | kubectl apply -f -
+  myrmidon generate all examples/web_app -o deploy --image registry/web-app:1
+  myrmidon generate all examples/web_app -o deploy --check
+
 Without -o the manifests are printed. -o DIR writes one file per manifest, -o FILE.yaml writes them all
 into that file.  With --check nothing is written, and the command fails if a file is out of date.
 """
@@ -21,6 +25,8 @@ from typing import Any
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
+from myrmidon.cli.files import write_file
+from myrmidon.cli.parser import count
 from myrmidon.cli.projects import PYPROJECT
 from myrmidon.cli.scaffold.requirements import exact_requirement
 from myrmidon.cli.targets import in_the_image, load, load_definitions, program_folder
@@ -77,7 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with bundle: the version of the program, such as 1.2.3 (default 0.1.0)",
     )
     parser.add_argument(
-        "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
+        "--replicas",
+        type=count,
+        default=1,
+        help="number of replicas, of which one leads (default 1)",
     )
 
 
@@ -101,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
         image_source=_image_source(args.target[0]),
     )
     folder: Path | None = args.output
+    _check_is_yaml(folder)
     if args.what == "helm":
         _check_is_folder(folder)
         made = chart(controllers, packaging)
@@ -123,6 +133,14 @@ def run(args: argparse.Namespace) -> int:
     for path, text in made.items():
         _write(folder / path, text)
     return 0
+
+
+def _check_is_yaml(output: Path | None) -> None:
+    if output is not None and output.suffix == ".json":
+        raise UsageError(
+            f"the manifests are YAML, and -o {output} asks for JSON.\n"
+            f"  fix: write -o {output.with_suffix('.yaml')}, or the name of a folder"
+        )
 
 
 def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any]]]) -> str:
@@ -187,8 +205,7 @@ def _joined(made: dict[str, str]) -> str:
 def _write(path: Path, text: str) -> None:
     if path.is_file() and path.read_text() == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    write_file(path, text)
     print(f"wrote {path}")
 
 

@@ -1,20 +1,30 @@
 """Draw the state graph of a controller.
 
+  myrmidon graph examples/web_app                      as Mermaid, to standard output
+  myrmidon graph examples/web_app -o states.svg
+  myrmidon graph examples/web_app -o states.svg --check
+
 mermaid  for pages that render it (GitHub does)
 dot      for Graphviz
 svg      a picture, drawn here; no other program is needed
 """
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
+from myrmidon.cli.files import write_file
 from myrmidon.cli.targets import load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.diagram import svg
 
 _FORMATS = ("mermaid", "dot", "svg")
+_ENDINGS = {
+    "": "mermaid", "md": "mermaid", "mermaid": "mermaid", "mmd": "mermaid", "txt": "mermaid",
+    "dot": "dot", "gv": "dot", "svg": "svg",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print, write or compare."""
     controllers = load([args.target])
-    wanted = args.format or _format_of(args.output)
+    wanted = _format(args)
     if wanted == "svg" and len(controllers) > 1:
         names = ", ".join(each.__name__ for each in controllers)
         raise UsageError(
@@ -45,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.check:
         return _check(args, text)
     else:
-        args.output.write_text(text)
+        write_file(args.output, text)
     return 0
 
 
@@ -58,9 +68,17 @@ def drawn(controller: type[Controller[Any]], wanted: str) -> str:
     return controller.graph.mermaid()
 
 
-def _format_of(path: Path | None) -> str:
-    ending = path.suffix.lstrip(".") if path is not None else ""
-    return ending if ending in _FORMATS else "mermaid"
+def _format(args: argparse.Namespace) -> str:
+    """Return the format of --format or of FILE's ending; refuse an ending that is not a format."""
+    path: Path | None = args.output
+    ending = path.suffix.lstrip(".").lower() if path is not None else ""
+    if path is not None and ending not in _ENDINGS:
+        raise UsageError(
+            f"myrmidon graph cannot draw {path}: {ending} is not one of its formats.\n"
+            f"  fix: write -o {path.with_suffix('.svg')}, or convert it with Graphviz: "
+            f"`myrmidon graph {args.target} --format dot | dot -T{ending} -o {path}`"
+        )
+    return str(args.format or _ENDINGS[ending])
 
 
 def _check(args: argparse.Namespace, text: str) -> int:
@@ -68,4 +86,6 @@ def _check(args: argparse.Namespace, text: str) -> int:
     if path.is_file() and path.read_text() == text:
         return 0
     command = f"myrmidon graph {args.target} -o {path}"
-    raise UsageError(f"{path} is out of date.\n  fix: run `{command}` and commit what it writes")
+    print(f"{path} is out of date", file=sys.stderr)
+    print(f"  fix: run `{command}` and commit what it writes", file=sys.stderr)
+    return 1

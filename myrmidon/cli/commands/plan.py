@@ -6,47 +6,41 @@
 The object and what the controller reads of the cluster are copied into an embedded server, and the
 pass runs there: the cluster is only read.  Without a cluster the copy is empty.  Admission
 webhooks of the cluster are not asked.  An ``External`` is only observed; a state that calls another
-system itself calls it here as well, unless it asks ``ctx.planning``.
+system itself calls it here as well, unless it asks ``ctx.planning``.  A warning names the calls that
+were found in its code.  The values of Secrets are not shown.
 """
 
 import argparse
 import asyncio
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, namespace_of, uid_of
 from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
 from myrmidon.api.requests.paths import object_path
 from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
-from myrmidon.cli.local.workbench import documents
+from myrmidon.cli.external_calls import external_calls
 from myrmidon.cli.named_objects import missing
+from myrmidon.cli.planned_writes import story, told_write
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.fsm.status.status_home import statuses_of
-from myrmidon.generate import to_yaml
 from myrmidon.io.client import Client
-from myrmidon.patch.diff import difference
+from myrmidon.io.lists.scope import Scope
 from myrmidon.runtime import ManagerOptions
-from myrmidon.runtime.observability.snapshot import ObjectView
+from myrmidon.runtime.startup.preflight import install
 from myrmidon.runtime.views.children import recorded
-from myrmidon.sets.ownership.undeclared import DECLARED
-from myrmidon.sets.planning import APPLIED
-from myrmidon.testing import Exchange, Harness
-
-_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_SAID = ("apiVersion", "kind")
-_NOISE = (
-    "name", "namespace", "ownerReferences", "managedFields", "resourceVersion", "generation", "uid",
-    "creationTimestamp",
-)  # fmt: skip
-_FRAMEWORK = ("conditions", "observedGeneration", "resourceRefs")
+from myrmidon.testing import Harness
+from myrmidon.testing.harness.misuse import documents
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,11 +75,25 @@ def run(args: argparse.Namespace) -> int:
         )
     if offline:
         print("(as if the cluster were empty)\n")
+    for line in (line for cls in dict.fromkeys(cls for cls, _ in refs) for line in _effects(cls)):
+        print(line, file=sys.stderr)
     for cls, ref in refs:
         copied = [] if offline else asyncio.run(_read(args, cls, ref, expected=not manifests))
         others = [m for cls, m in own if _ref_of(cls.kind(), m, args.namespace) != ref]
         _tell(cls, ref, copied, [m for m in manifests if m not in others], args.namespace)
     return 0
+
+
+def _effects(cls: type[Controller[Any]]) -> Iterator[str]:
+    """Yield a warning about the calls that the plan makes to other systems, if there are any."""
+    calls = external_calls(cls)
+    if calls:
+        yield f"warning: a plan runs the states of {cls.__name__}, and with them these calls:"
+        yield from (f"  {call.text}  ({call.where})" for call in calls)
+        yield (
+            "  fix: if they have effects, write `if not ctx.planning:` before them, "
+            "or make the system an External\n"
+        )
 
 
 # ------------------------------------------------------------------------------- reading
@@ -109,16 +117,49 @@ async def _read(
         )
     async with reading(args) as (client, _):
         parent = await _found(client, ref)
-        if parent is None and expected:
-            raise missing(ref)
+        if parent is None:
+            await _check_absence(client, cls, ref, expected=expected)
         found = [parent] if parent is not None else []
         for kind in dict.fromkeys((*cls.managed_kinds, *cls.read_kinds)):
             if kind != ref.kind:
-                found += await client.list(kind, ref.namespace if kind.namespaced else "")
+                found += await _listed(client, cls, kind, ref.namespace)
         for child in _recorded(cls, parent or {}):
             if child.namespace not in {"", ref.namespace}:
                 found += [obj for obj in (await _found(client, child),) if obj is not None]
     return found
+
+
+async def _check_absence(
+    client: Client, cls: type[Controller[Any]], ref: ObjectRef, *, expected: bool
+) -> None:
+    """Say that the kind is not served; raise if an object of the cluster was expected."""
+    try:
+        await client.fetch(Scope(ref.kind, ref.namespace).list_request(limit=1))
+    except NotFoundError:
+        problem = f"the cluster does not serve {ref.kind.kind} ({ref.kind.api_version})"
+        if expected:
+            raise UsageError(
+                f"{problem}, so it has no {ref}.\n  fix: {install(made(cls), ref.kind)}, "
+                "or plan the object of a file"
+            ) from None
+        print(f"({problem} yet: {install(made(cls), ref.kind)})\n")
+        return
+    if expected:
+        raise missing(ref)
+
+
+async def _listed(
+    client: Client, cls: type[Controller[Any]], kind: Kind, namespace: str
+) -> list[Json]:
+    """Return the objects of a kind that a pass may read; none of a kind that is not served."""
+    try:
+        return await client.list(kind, namespace if kind.namespaced else "")
+    except NotFoundError:
+        print(
+            f"(the cluster does not serve {kind.kind} ({kind.api_version}); planned as if it had none. "
+            f"A controller waits for it: {install(made(cls), kind)})\n"
+        )
+        return []
 
 
 async def _found(client: Client, ref: ObjectRef) -> Json | None:
@@ -170,6 +211,8 @@ def _tell(
     with Harness(
         made(cls), actors=(), options=options, namespace=namespace, remotes=remotes
     ) as cluster:
+        for definition in _stand_ins(cls, cluster.server):
+            cluster.server.create(definition)
         for obj in (*_namespaces(ref, copied, manifests), *copied):
             adopt(cluster.server, obj)
         for manifest in manifests:
@@ -177,11 +220,11 @@ def _tell(
         before = {uid_of(obj): obj for obj in cluster.stored()}
         cluster.step()
         views = [one for one in cluster.manager.snapshot().objects if one.ref == ref]
-        print(_story(ref, views))
+        print(story(ref, views))
         if not cluster.writes:
             print("nothing would be written\n")
         for one in cluster.writes:
-            print(_write(one, before.get(uid_of(one.answer))))
+            print(told_write(one, before.get(uid_of(one.answer))))
             if not one.path.endswith("/scale"):  # the answer is a Scale, not the object
                 before[uid_of(one.answer)] = one.answer
 
@@ -211,12 +254,43 @@ def adopt(server: ApiServer, obj: Json) -> None:
     found = server.core.registry.find_kind(group, version, str(obj["kind"]))
     if found is None:
         raise UsageError(
-            f"{obj['kind']} ({obj['apiVersion']}) is not a kind that can be planned with"
+            f"{obj['kind']} ({obj['apiVersion']}) cannot be copied into the plan: its definition is not part "
+            "of the target.\n  fix: plan with --offline, or try it in a test, with Harness(...)"
         )
     meta = obj["metadata"]
     value = deepcopy(obj)
     stored = value if found.is_storage else found.strategy.store(value)
     server.store.put(found.stored_as, found.key(namespace_of(obj), str(meta["name"])), stored)
+
+
+def _stand_ins(cls: type[Controller[Any]], server: ApiServer) -> Iterator[Json]:
+    """Yield a definition that takes any field for each declared kind that the copy does not serve.
+
+    These are custom kinds of other programs; without them the controller would wait for the kind.
+    """
+    for kind in dict.fromkeys((*cls.managed_kinds, *cls.read_kinds)):
+        if kind.cluster or server.core.registry.find_kind(kind.group, kind.version, kind.kind):
+            continue
+        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        yield {
+            "apiVersion": kinds.CUSTOM_RESOURCE_DEFINITION.api_version,
+            "kind": kinds.CUSTOM_RESOURCE_DEFINITION.kind,
+            "metadata": {"name": f"{kind.plural}.{kind.group}"},
+            "spec": {
+                "group": kind.group,
+                "names": {"kind": kind.kind, "plural": kind.plural},
+                "scope": "Namespaced" if kind.namespaced else "Cluster",
+                "versions": [
+                    {
+                        "name": kind.version,
+                        "served": True,
+                        "storage": True,
+                        "schema": {"openAPIV3Schema": schema},
+                        "subresources": {"status": {}},
+                    }
+                ],
+            },
+        }
 
 
 def _namespaces(ref: ObjectRef, copied: list[Json], manifests: list[Json]) -> Iterator[Json]:
@@ -232,64 +306,7 @@ def _namespaces(ref: ObjectRef, copied: list[Json], manifests: list[Json]) -> It
         }
 
 
-# ------------------------------------------------------------------------------- telling
-
-
-def _story(ref: ObjectRef, views: list[ObjectView]) -> str:
-    if not views or not views[0].path:
-        return f"{ref}\n  no state would run\n"
-    one = views[0]
-    lines = [str(ref), f"  path:  {' → '.join(step.state for step in one.path)}"]
-    if one.waiting is not None:
-        said = "fails" if one.waiting.failed else "waits"
-        lines.append(f"  {said}: {one.waiting.reason}, {one.waiting.message}")
-    elif one.is_ready:
-        lines.append("  Ready")
-    return "\n".join(lines) + "\n"
-
-
-def _write(one: Exchange, before: Json | None) -> str:
-    """One write: a new object as YAML, a change field by field."""
-    verb, answer = _VERBS[one.request.method], one.answer
-    if one.status >= 400:
-        return f"{verb} {one.path}\n  refused: {answer.get('message')}\n"
-    if verb == "delete":
-        return f"delete {one.path}\n"
-    meta = answer["metadata"]
-    where = f"{meta['namespace']}/" if meta.get("namespace") else ""
-    if one.path.endswith("/scale"):
-        return (
-            f"scale {one.path.rsplit('/', 2)[-2]}\n  spec.replicas: {answer['spec']['replicas']}\n"
-        )
-    part = " status" if one.path.endswith("/status") else ""
-    head = f"{verb} {answer['kind']} {where}{meta['name']}{part}"
-    if before is None:
-        said = _quiet(one.body).items()
-        body = {key: value for key, value in said if key not in _SAID and value != {}}
-        lines = [f"+ {line}" for line in to_yaml(body).splitlines()]
-    else:
-        lines = difference(_quiet(before), _quiet(answer)) or [
-            "(what the framework notes for itself)"
-        ]
-    return "\n".join([head, *(f"  {line}" for line in lines)]) + "\n"
-
-
-def _quiet(obj: Json) -> Json:
-    """An object without what the framework or the server adds to every write."""
-    meta = {key: value for key, value in obj["metadata"].items() if key not in _NOISE}
-    notes = meta.pop("annotations", None) or {}
-    kept = {key: value for key, value in notes.items() if not key.startswith((APPLIED, DECLARED))}
-    if kept:
-        meta["annotations"] = kept
-    return {**obj, "metadata": meta, "status": _told_status(obj.get("status") or {})}
-
-
-def _told_status(status: Json) -> Json:
-    """A status in words: each condition by its name."""
-    told = {key: value for key, value in status.items() if key not in _FRAMEWORK}
-    for condition in status.get("conditions") or ():
-        told[str(condition.get("type"))] = f"{condition.get('status')} ({condition.get('reason')})"
-    return told
+# ------------------------------------------------------------------------------- objects
 
 
 def _is_of(kind: Kind, manifest: Json) -> bool:

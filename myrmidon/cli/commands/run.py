@@ -1,5 +1,9 @@
 """Run controllers against a cluster.
 
+  myrmidon run examples/web_app                                 the cluster of your kubeconfig
+  myrmidon run shop.controller:WebApps --namespace shop         one controller, one namespace
+  myrmidon run . --leader-election --log-format json            as in a Deployment
+
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
 SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
 Each option can also be an environment variable (MYRMIDON_LOG_LEVEL for --log-level) or a line of the
@@ -21,12 +25,16 @@ from typing import Any
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.remote_clusters import open_remotes, remote_of
+from myrmidon.cli.rights_check import missing_rights, needed
 from myrmidon.cli.settings import add_settings
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.client import Client
+from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.runtime.logs import configure
+from myrmidon.runtime.logs import Logger, configure
 from myrmidon.runtime.observability.tracing import global_tracer
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
@@ -181,7 +189,7 @@ def run(args: argparse.Namespace) -> int:
     """Run until stopped."""
     for warning in args.settings.fill(args, os.environ):
         print(f"warning: {warning}", file=sys.stderr)
-    configure(args.log_format, getattr(logging, args.log_level.upper()))
+    configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
     controllers = [_made(cls, args) for cls in load(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
         runner.run(_run(controllers, args))
@@ -209,7 +217,27 @@ async def _run(controllers: list[Controller[Any]], args: argparse.Namespace) -> 
     async with AsyncExitStack() as stack:
         for name, transport in (await open_remotes(args, stack)).items():
             manager.add_remote(name, transport)
+        await _warn_of_missing_rights(controllers, args)
         await manager.run()
+
+
+async def _warn_of_missing_rights(
+    controllers: list[Controller[Any]], args: argparse.Namespace
+) -> None:
+    """Log which verbs of the generated role are not granted; the manager checks the lists itself."""
+    if args.namespace_selector:
+        return  # in which namespaces rights are needed is not known yet
+    client = Client(HttpTransport(await load_endpoint(args.kubeconfig, args.context)))
+    try:
+        missing = await missing_rights(client, needed(map(type, controllers), args.namespace))
+    finally:
+        await client.close()
+    if missing:
+        Logger("myrmidon.manager").warning(
+            "rights are missing",
+            rights=[str(right) for right in missing],
+            fix=f"let an administrator apply the role, `myrmidon generate rbac {' '.join(args.target)}`",
+        )
 
 
 def _options(args: argparse.Namespace) -> ManagerOptions:

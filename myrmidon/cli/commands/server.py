@@ -4,6 +4,9 @@ It serves until Ctrl-C and forgets everything then.  A kubeconfig file makes it 
 
     myrmidon server --kubeconfig-out /tmp/kubeconfig &
     kubectl --kubeconfig /tmp/kubeconfig get namespaces
+
+Without --actors no Deployment becomes available: only namespaces, definitions and the garbage collector
+are looked after.
 """
 
 import argparse
@@ -24,13 +27,14 @@ from myrmidon.cli.local.embedded_server import (
     new_token,
     write_kubeconfig,
 )
+from myrmidon.cli.parser import port
 from myrmidon.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
-    parser.add_argument("--port", type=int, default=0, help="the port; 0 takes a free one")
+    parser.add_argument("--port", type=port, default=0, help="the port; 0 takes a free one")
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig")
     parser.add_argument(
         "--token", metavar="TOKEN", help="the token of the administrator (default: a random one)"
@@ -51,12 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tls", action="store_true", help="serve HTTPS with a generated certificate"
     )
     parser.add_argument(
-        "--manifests", type=Path, metavar="DIR", help="create the objects of a folder"
-    )
-    parser.add_argument(
         "--actors",
         action="store_true",
-        help="run stand-ins for kubelets and for the controllers of workloads, as `myrmidon dev` does",
+        help="run stand-ins for the controllers and kubelets of a cluster, as `myrmidon dev` does: a "
+        "Deployment becomes available, a pod runs",
+    )
+    parser.add_argument(
+        "--manifests", type=Path, metavar="DIR", help="create the objects of a folder"
     )
 
 
@@ -87,7 +92,10 @@ def _users(args: argparse.Namespace) -> dict[str, User]:
         token, found, rest = text.partition("=")
         name, _, groups = rest.partition(":")
         if not found or not token or not name:
-            raise UsageError(f"--user {text} is not TOKEN=NAME or TOKEN=NAME:GROUP,GROUP")
+            raise UsageError(
+                f"--user {text} does not name a token and a user.\n"
+                "  fix: write --user TOKEN=NAME or --user TOKEN=NAME:GROUP,GROUP"
+            )
         users[token] = User(name, tuple(group for group in groups.split(",") if group))
     return users
 
@@ -96,12 +104,15 @@ def _manifests(folder: Path) -> Iterator[tuple[Path, Any]]:
     import yaml  # noqa: PLC0415 - only with --manifests
 
     if not folder.is_dir():
-        raise UsageError(f"--manifests {folder} is not a folder")
+        raise UsageError(
+            f"--manifests {folder} is not a folder.\n  fix: name a folder with .yaml or .json files"
+        )
     for path in sorted((*folder.glob("*.yaml"), *folder.glob("*.yml"), *folder.glob("*.json"))):
         try:
             documents = list(yaml.safe_load_all(path.read_text()))
         except yaml.YAMLError as error:
-            raise UsageError(f"{path} cannot be read: {error}") from None
+            said = " ".join(str(error).split())
+            raise UsageError(f"{path} cannot be read: {said}.\n  fix: correct the file") from None
         for document in documents:
             if document is not None:
                 yield path, document
@@ -110,7 +121,7 @@ def _manifests(folder: Path) -> Iterator[tuple[Path, Any]]:
 def _create(server: ApiServer, path: Path, manifest: Any) -> None:
     problem = server.create(manifest)
     if problem:
-        raise UsageError(f"{path}: {problem}")
+        raise UsageError(f"{path}: {problem}.\n  fix: correct the object, or remove it")
 
 
 async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
@@ -138,4 +149,7 @@ def _certificate(host: str) -> Any:
         from myrmidon.cli.local.certificates import make_certificate  # noqa: PLC0415 - only with --tls
 
         return make_certificate(host)
-    raise UsageError("--tls needs the package cryptography: pip install 'myrmidon[tls]'")
+    raise UsageError(
+        "--tls needs the package cryptography, which is not installed.\n"
+        "  fix: pip install 'myrmidon[tls]'"
+    )

@@ -1,6 +1,7 @@
 """What `myrmidon server` and the workbench share to serve the embedded API server on this machine."""
 
 import errno
+import os
 import random
 import uuid
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.apiserver.environment import SUFFIX_LENGTH, SUFFIX_LETTERS
+from myrmidon.cli.files import write_file
 from myrmidon.errors import UsageError
 
 
@@ -41,7 +43,14 @@ def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
             f"cannot listen on {host}:{port}: address already in use.\n"
             "  fix: stop what uses the port, or leave --port out for a free one"
         )
-    return UsageError(f"cannot listen on {host}:{port}: {error.strerror}")
+    return UsageError(
+        f"cannot listen on {host}:{port}: {_reason(error)}.\n"
+        "  fix: choose an address of this machine, and a port above 1023 unless you are root"
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (os.strerror(error.errno) if error.errno else str(error)).lower()
 
 
 def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b"") -> None:
@@ -64,5 +73,4 @@ def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b
         "contexts": [{"name": "myrmidon", "context": {"cluster": "myrmidon", "user": "admin"}}],
         "current-context": "myrmidon",
     }
-    path.touch(mode=0o600)
-    path.write_text(json.dumps(config, indent=2) + "\n")  # YAML reads JSON
+    write_file(path, json.dumps(config, indent=2) + "\n", mode=0o600)  # YAML reads JSON

@@ -64,7 +64,11 @@ def view_for(title: str) -> LiveView:
 
 
 class LineView:
-    """A line for everything that changes: for pipes, logs and scripts."""
+    """A line for everything that changes: for pipes, logs and scripts.
+
+    A change is another state, another reason or message of a wait, or a write.  An object that waits
+    for one reason while it makes progress, such as a rolling replacement, has a line for each step.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -80,8 +84,10 @@ class LineView:
             self._problem = problem
         for one in snapshot.objects:
             key = str(one.ref)
-            waiting = one.waiting.reason if one.waiting else ""
-            facts = (one.phase, [step.state for step in one.path], waiting)
+            waits = one.waiting if one.phase != "ready" else None
+            waiting = (waits.reason, waits.message) if waits else ()
+            written = one.writes[-1].at if one.writes else None
+            facts = (one.phase, [step.state for step in one.path], waiting, written)
             if self._seen.get(key) != facts and one.phase != "new":
                 self.say(f"{snapshot.at:%H:%M:%S}  {self._line(one)}")
                 self._seen[key] = facts
@@ -95,7 +101,7 @@ class LineView:
 
     def _line(self, one: ObjectView) -> str:
         parts = [f"{_SIGNS[one.phase][0]} {name_of(one)}", path_of(one)]
-        if one.waiting is not None:
+        if one.waiting is not None and one.phase != "ready":
             does = "fails" if one.waiting.failed else "waits"
             message = " ".join(one.waiting.message.split())  # the line stays one
             parts.append(f"{does}: {one.waiting.reason}" + (f" ({message})" if message else ""))

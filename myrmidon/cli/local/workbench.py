@@ -9,13 +9,12 @@ import asyncio
 import importlib
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
@@ -42,9 +41,11 @@ from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.observability.snapshot import Snapshot
+from myrmidon.testing.harness.misuse import documents
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"
+_FIELD_MANAGER = "myrmidon-dev"  # who wrote the samples, for `myrmidon explain`
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -163,7 +164,7 @@ class Workbench:
 
     async def apply_file(self, path: Path) -> None:
         """Apply every document of a YAML file, as `kubectl apply -f` would."""
-        for manifest in documents(path):
+        for manifest in documents(Path(shown(path))):
             try:
                 await self.apply(_as_kubectl_would(manifest))
             except ApiError as error:
@@ -182,7 +183,9 @@ class Workbench:
             verb = Verb.PATCH
         except NotFoundError:
             verb = Verb.CREATE
-        await self.client.send(Request(verb, ref, manifest))
+        # Strict, as kubectl asks for: a misspelled field is refused, not dropped.
+        query = (("fieldManager", _FIELD_MANAGER), ("fieldValidation", "Strict"))
+        await self.client.send(Request(verb, ref, manifest, query=query))
 
     def _ref(self, manifest: Json) -> ObjectRef:
         group, version = split_api_version(str(manifest.get("apiVersion") or ""))
@@ -242,23 +245,6 @@ class Workbench:
             if file and any(Path(file).is_relative_to(folder) for folder in self._folders):
                 del sys.modules[name]
         importlib.invalidate_caches()
-
-
-def documents(path: Path) -> Iterator[Json]:
-    """The manifests of a YAML file."""
-    try:
-        found = list(yaml.safe_load_all(path.read_text()))
-    except yaml.YAMLError as error:
-        raise UsageError(f"{shown(path)} is not YAML: {' '.join(str(error).split())}") from None
-    for document in found:
-        if document is None:
-            continue
-        if not isinstance(document, Mapping) or not name_of(document):
-            raise UsageError(
-                f"{shown(path)} holds a document that is not a Kubernetes object.\n"
-                "  fix: write apiVersion, kind and metadata.name"
-            )
-        yield dict(document)
 
 
 def _as_kubectl_would(manifest: Json) -> Json:

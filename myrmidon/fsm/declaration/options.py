@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import DefinitionError, UsageError
+from myrmidon.fsm.declaration.option_types import mistyped
 from myrmidon.fsm.declaration.policies import POLICIES, Policy
 from myrmidon.fsm.declaration.watches import Predicate, always
 
@@ -132,7 +133,8 @@ class ControllerOptions:
             )
 
     def _problems(self) -> Iterator[tuple[str, str]]:
-        """Yield the fields whose values are not possible, each with its fix."""
+        """Yield the fields whose values are not possible, each with its fix; types come first."""
+        yield from mistyped(self)
         for field in ("workers", "prune_max", "writes_max"):
             if getattr(self, field) < 1:
                 yield field, "use 1 or more"

@@ -3,20 +3,21 @@
 - ``/healthz`` and ``/livez`` answer 200 as long as the event loop runs.
 - ``/readyz`` answers 200 if every cache is in sync and not stale and no task has ended, and lists
   the checks.  A replica that does not lead is ready too, because it could take over at once.
-- ``/metrics`` is the Prometheus exposition.  With ``ManagerOptions.metrics_auth`` it needs a bearer
+- ``/metrics`` is the Prometheus exposition, as text or OpenMetrics, with the metrics of the user's
+  program (``metrics.exposition``).  With ``ManagerOptions.metrics_auth`` it needs a bearer
   token (``metrics.scrape_access``).
 - ``/passes/KIND/NAMESPACE/NAME`` exists only with ``ManagerOptions.trace``.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client import CollectorRegistry
 
 from myrmidon.errors import UsageError
-from myrmidon.runtime.metrics.exposition import exposition
+from myrmidon.runtime.metrics.exposition import exposition, format_of, registry_of
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.observability.snapshot import ObjectView, Wrote, path_text
@@ -82,11 +83,15 @@ def _write_line(wrote: Wrote) -> str:
 
 
 def metrics_routes(
-    metrics: Metrics, refresh: Callable[[], None], access: ScrapeAccess | None = None
+    metrics: Metrics,
+    refresh: Callable[[], None],
+    access: ScrapeAccess | None = None,
+    registry: CollectorRegistry | Literal["default"] | None = None,
 ) -> web.RouteTableDef:
     """Return the route of the metrics; ``refresh`` is called before each scrape to set gauges.
 
-    ``access`` decides who may scrape; None for everyone who can reach the address.
+    ``access`` decides who may scrape; None for everyone who can reach the address.  ``registry`` is
+    that of ``ManagerOptions``.  The answer is compressed if the scrape accepts gzip.
     """
     routes = web.RouteTableDef()
 
@@ -97,9 +102,12 @@ def metrics_routes(
             if refusal is not None:
                 return web.Response(status=refusal.status, text=refusal.message + "\n")
         refresh()
-        response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE_LATEST})
+        form = format_of(request.headers.get("Accept", ""))
+        response = web.StreamResponse(headers={"Content-Type": form.content_type})
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            response.enable_compression(web.ContentCoding.gzip)
         await response.prepare(request)
-        async for text in exposition(metrics):
+        async for text in exposition(metrics, form, registry_of(registry)):
             await response.write(text)
         return response
 

@@ -14,6 +14,8 @@ from myrmidon.fsm.status.status_home import StatusHome, home_of
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.writes.applicator import Applicator
+from myrmidon.runtime.error_reports import ErrorReports
+from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue.retries import Retries
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
@@ -45,6 +47,8 @@ class PassDependencies:
     refused: RefusedOutputs = field(default_factory=RefusedOutputs)
     readers: Readers = field(default_factory=Readers)
     """What the last pass over each object has read."""
+    errors: ErrorReports = field(default_factory=lambda: ErrorReports("", Logger()))
+    """Which unexpected exceptions each object has raised before."""
     planning: bool = False
     """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     run_state: RunState = run_state
@@ -95,6 +99,7 @@ class PassDependencies:
         self.readers.forget(ref)
         self.retries.forget(ref)
         self.refused.drop(ref)
+        self.errors.forget(ref)
         for memory in (
             self.settled,
             self.unsure,

@@ -247,17 +247,24 @@ class Reconciler:
             self._deps.observing.processed(
                 turn.key, generation, turn.added_at, now, success=not failed
             )
+        errors = self._deps.errors
         if not failed:
+            errors.forget(turn.key)
             return
+        if any(_raised(failure) is not None for failure in outcome.failures):
+            self._deps.observing.pass_broke(timed_out=False)
         for failure, state in zip(outcome.failures, _failed_states(outcome), strict=False):
-            log.failed(
-                "pass failed",
-                _raised(failure),
-                state=state,
-                reason=failure.reason,
-                error=failure.message,
-                retry=failure.retry,
-            )
+            raised = _raised(failure)
+            facts = {
+                "state": state,
+                "reason": failure.reason,
+                "error": failure.message,
+                "retry": failure.retry,
+            }
+            if raised is not None and errors.report(turn.key, state, raised) == 0:
+                log.crash("pass failed", raised, **facts)
+            else:
+                log.warning("pass failed", **facts)
 
 
 def _failed_states(outcome: Outcome) -> Iterator[str]:

@@ -90,8 +90,21 @@ def is_overtaken(error: Exception) -> bool:
     return failed_test or isinstance(error, ConflictError)
 
 
-def _failed(reason: str) -> Callable[[ObjectRef, Any], Failed]:
-    return lambda ref, error: Failed(reason, f"{ref}: {getattr(error, 'message', '') or error}")
+def _failed(reason: str, fix: str = "") -> Callable[[ObjectRef, Any], Failed]:
+    how = f".\n  fix: {fix}" if fix else ""
+
+    def meaning(ref: ObjectRef, error: Any) -> Failed:
+        return Failed(reason, f"{ref}: {getattr(error, 'message', '') or error}{how}")
+
+    return meaning
+
+
+def _invalid(ref: ObjectRef, error: InvalidError) -> Failed:
+    """Name each field that the server refused."""
+    return Failed(
+        "Invalid",
+        f"{ref}: {_fields(error)}.\n  fix: correct these fields where the output is built",
+    )
 
 
 def _wait(reason: str, text: str) -> Callable[[ObjectRef, Any], Wait]:
@@ -158,17 +171,20 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
         _wait("NamespaceTerminating", "is in a namespace that is being deleted"),
     ),
     (QuotaExceededError, _failed("QuotaExceeded")),
-    (ForbiddenError, _failed("Forbidden")),
+    (
+        ForbiddenError,
+        _failed("Forbidden", "apply the role that `myrmidon generate rbac` writes"),
+    ),
     (FieldConflictError, _disputed),
     (UnknownFieldError, _unknown_field),
     # No resourceVersion in the text: it would differ with every attempt.
     (ConflictError, _wait(CONFLICT, "was changed by another writer; it is read again and retried")),
-    (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),
-    (TooLargeError, _failed("TooLarge")),
-    (NotFoundError, _failed("NotFound")),
+    (InvalidError, _invalid),
+    (TooLargeError, _failed("TooLarge", "spread the content over several objects")),
+    (NotFoundError, _failed("NotFound", "create its namespace, or install its kind, before it")),
     (TooManyRequestsError, _unavailable),
     (ServerError, _unavailable),
     (RemoteUnavailableError, _failed("ClusterUnavailable")),
     (TransportError, _failed("ApiUnavailable")),
-    (ApiError, _failed("Refused")),
+    (ApiError, _failed("Refused", "correct the output as the server's message says")),
 )

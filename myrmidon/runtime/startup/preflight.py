@@ -85,7 +85,7 @@ async def patiently(
             return await check()
         except UNAVAILABLE as error:
             if clock.monotonic() + delay > until:
-                raise _unreachable(error) from None
+                raise unreachable(error) from None
             if not told:
                 log.warning(
                     "the API server is not available yet", error=str(error), seconds=seconds
@@ -125,10 +125,7 @@ async def _is_served(client: Client, controller: Controller[Any], scope: Scope) 
             f"  fix: change selector or field_selector of {kind.kind}"
         ) from None
     except UnauthorizedError as error:
-        raise UsageError(
-            f"the cluster does not accept the credentials: {error.message}.\n"
-            "  fix: log in again, or choose another --context"
-        ) from None
+        raise unauthorized(error) from None
     except ForbiddenError as error:
         raise UsageError(
             f"{type(controller).__name__} may not list {kind.plural}: {error.message}.\n"
@@ -138,17 +135,30 @@ async def _is_served(client: Client, controller: Controller[Any], scope: Scope) 
     return True
 
 
-def _unreachable(error: ApiError | TransportError) -> UsageError:
+def unauthorized(error: UnauthorizedError) -> UsageError:
+    """Return the error for credentials that are wrong or have expired (401)."""
+    return UsageError(
+        f"the cluster does not accept the credentials: {error.message}.\n"
+        "  fix: log in again, or choose another --context"
+    )
+
+
+def unreachable(error: ApiError | TransportError) -> UsageError:
+    """Return the error for a server that does not answer, or answers that it is not available."""
     if isinstance(error, ApiError):
         return UsageError(
             f"the API server is not available: {error}.\n"
             "  fix: wait until it is up, or give it more time with --start-timeout"
         )
-    return UsageError(
-        f"no cluster reachable: {error}.\n"
-        "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no "
-        "cluster"
-    )
+    fix = "check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster"
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        fix = (
+            "the server's certificate is not signed by certificate-authority-data of your kubeconfig, or "
+            "is for another host: get a new kubeconfig, or choose another --context"
+        )
+    elif "[SSL" in str(error):
+        fix = "the server does not speak TLS: check https:// in the server of your kubeconfig"
+    return UsageError(f"no cluster reachable: {error}.\n  fix: {fix}")
 
 
 def _file(controller: Controller[Any]) -> str:

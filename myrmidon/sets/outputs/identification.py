@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from myrmidon.api.objects import kinds as well_known
-from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.objects.accessors import describe
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import (
@@ -55,13 +55,8 @@ class Identification:
 
     def _unknown(self, manifest: Mapping[str, Any], cluster: str) -> ProgrammingError:
         """Return the error for an object of a kind that the controller does not manage."""
-        for field in ("apiVersion", "kind"):
-            value = manifest.get(field)
-            if not value:
-                return UnidentifiedObjectError(field, describe(manifest))
-            if not isinstance(value, str):
-                return _not_a(field, "string", value, manifest)
-        return self._undeclared(manifest["kind"], manifest["apiVersion"], cluster)
+        problem = _untyped(manifest)
+        return problem or self._undeclared(manifest["kind"], manifest["apiVersion"], cluster)
 
     def _ref_to(
         self, what: Any, name: str | None, namespace: str | None, cluster: str
@@ -110,7 +105,30 @@ class Identification:
         return ObjectRef(kind, name, where)
 
 
-def _checked_name(manifest: Mapping[str, Any], meta: Json) -> str:
+def check_identified(manifest: Mapping[str, Any]) -> None:
+    """Raise if a manifest lacks apiVersion, kind or metadata.name, or one of them is not a text."""
+    problem = _untyped(manifest)
+    if problem is not None:
+        raise problem
+    meta = manifest.get("metadata") or {}
+    if not isinstance(meta, Mapping):
+        raise _not_a("metadata", "dict", meta, manifest)
+    if not _checked_name(manifest, meta):
+        raise UnidentifiedObjectError("metadata.name", describe(manifest))
+
+
+def _untyped(manifest: Mapping[str, Any]) -> OutputError | None:
+    """Return the error for a manifest whose apiVersion or kind is missing or not a text."""
+    for field in ("apiVersion", "kind"):
+        value = manifest.get(field)
+        if not value:
+            return UnidentifiedObjectError(field, describe(manifest))
+        if not isinstance(value, str):
+            return _not_a(field, "string", value, manifest)
+    return None
+
+
+def _checked_name(manifest: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
     """Return the name in metadata that is not just two strings; raise if it cannot be used."""
     name: str = meta.get("name") or ""
     if not name and meta.get("generateName"):

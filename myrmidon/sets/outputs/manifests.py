@@ -109,6 +109,11 @@ def _not_json(declared: Mapping[str, Any], error: NotJsonError) -> OutputError:
 def _declared(obj: Any) -> Mapping[str, Any]:
     if isinstance(obj, Mapping):
         return obj
+    if isinstance(obj, type):
+        raise OutputError(
+            f"the class {obj.__name__} is not an object that can be applied.\n"
+            f"  fix: pass an object of it, such as {obj.__name__}(...)"
+        )
     if hasattr(obj, "to_json"):
         try:
             declared: Mapping[str, Any] = obj.to_json()
@@ -120,9 +125,10 @@ def _declared(obj: Any) -> Mapping[str, Any]:
             return model_json(obj)
         except RecursionError as error:
             raise _untold(obj, error) from error
+    also = "; name a kind by its constant, such as kinds.CONFIG_MAP" if isinstance(obj, str) else ""
     raise OutputError(
-        f"{obj!r} is not an object that can be applied.\n"
-        "  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model"
+        f"{obj!r} is not an object that can be applied or deleted.\n"
+        f"  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model{also}"
     )
 
 

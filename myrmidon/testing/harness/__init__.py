@@ -6,6 +6,7 @@ cluster    the interface that both implement
 reads      its reads, as JSON or typed
 recording  a log of all requests
 clock      virtual time for asyncio
+misuse     slips in a test, answered with their fix
 failures   what a failed test prints
 unclosed   the end of a cluster, also of one that the test did not close
 garbage    fewer garbage collections during many runs

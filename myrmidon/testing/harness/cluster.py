@@ -22,8 +22,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
-import yaml
-
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, namespace_of, ref_of
@@ -32,12 +30,14 @@ from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import Transport
 from myrmidon.api.typed.object_types import KindLike
-from myrmidon.errors import MyrmidonError, UsageError
+from myrmidon.errors import ApiError, MyrmidonError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.instances import check_is_controller
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import WorkQueue
+from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing.harness.failures import (
     NotAtRestError,
@@ -46,6 +46,16 @@ from myrmidon.testing.harness.failures import (
     last_refusal,
     told,
     told_object,
+)
+from myrmidon.testing.harness.misuse import (
+    check_condition,
+    check_duration,
+    check_function,
+    check_not_async,
+    check_options,
+    documents,
+    explained,
+    unknown_kind,
 )
 from myrmidon.testing.harness.reads import ClusterReads, known_kind
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
@@ -60,6 +70,7 @@ Loops: TypeAlias = list[ControllerLoop]
 NAMESPACE = "default"
 RESYNCS = 2  # passes per object in at_rest; two, to notice a pass that undoes the one before
 _AT_REST = ("resync", "schedule")  # an object that only waits for these is settled
+_STRICT = (("fieldValidation", "Strict"),)  # as kubectl: a misspelled field is refused, not dropped
 _NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
 
 
@@ -78,6 +89,10 @@ class Cluster(ClusterReads, ABC):
         options: ManagerOptions,
         namespace: str,
     ) -> None:
+        check_not_async()
+        check_options(options)
+        for controller in controllers:
+            check_is_controller(controller, type(self).__name__)
         self._remotes: dict[str, Transport] = {}
         self._definitions: tuple[Json, ...] = ()
         self._controllers, self._options, self.namespace = controllers, options, namespace
@@ -94,25 +109,24 @@ class Cluster(ClusterReads, ABC):
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
         there = self._read(ref)
-        request = Request(Verb.PATCH if there else Verb.CREATE, ref, manifest)
-        answer: Json = self._wait(self._user.send(request))
-        return answer
+        verb = Verb.PATCH if there else Verb.CREATE
+        return self._sent(Request(verb, ref, manifest, query=_STRICT))
 
     def apply_file(self, path: str | Path) -> Objects:
         """Apply every document of a YAML file; return the server's answers."""
-        documents = yaml.safe_load_all(Path(path).read_text())
-        return [self.apply(document) for document in documents if document is not None]
+        return [self.apply(document) for document in documents(Path(path))]
 
     def patch(self, kind: KindLike, name: str, changes: Json, *, subresource: str = "") -> Json:
         """Send changes to an object as a merge patch; return the server's answer."""
         ref = self._ref(kind, name, None)
-        request = Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE)
-        answer: Json = self._wait(self._user.send(request))
-        return answer
+        return self._sent(Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE, _STRICT))
 
     def delete(self, kind: KindLike, name: str, namespace: str | None = None) -> None:
         """Delete an object."""
-        self._wait(self._user.delete(self._ref(kind, name, namespace)))
+        try:
+            self._wait(self._user.delete(self._ref(kind, name, namespace)))
+        except ApiError as error:
+            raise explained(error) from None
 
     def add_namespace(self, name: str) -> str:
         """Create another namespace for this test; return its name, unique on a shared server."""
@@ -125,8 +139,13 @@ class Cluster(ClusterReads, ABC):
         obj = self._read(self._ref(kind, name, None))
         if obj is None:
             return None
-        found = (find(seen, condition_type) for seen in statuses(self._loops_of(kind), obj))
-        return next(filter(None, found), None)
+        loops = self._loops_of(kind)
+        found = (find(seen, condition_type) for seen in statuses(loops, obj))
+        condition = next(filter(None, found), None)
+        if condition is None:
+            declared = (one for loop in loops for one in loop.controller.graph.conditions)
+            check_condition(condition_type, (READY, *declared))
+        return condition
 
     def ready(self, kind: KindLike, name: str) -> bool:
         """Whether the object is Ready for its current generation, to all controllers of its kind."""
@@ -155,6 +174,8 @@ class Cluster(ClusterReads, ABC):
         object may not exist yet.  Raise ``NotSettledError`` after ``within``.
         """
         __tracebackhide__ = True
+        check_function(holds)
+        check_duration(within, "eventually")
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:
@@ -307,7 +328,11 @@ class Cluster(ClusterReads, ABC):
 
     def _unsettled(self, within: timedelta) -> str:
         owed = self._describe(lambda queue: (*queue.working, *(turn.key for turn in queue.owed())))
-        return f"not settled after {within}; still owed a pass:\n{owed}"
+        return (
+            f"not settled after {within}; still owed a pass:\n{owed}\n"
+            "  fix: look at the state in which it waits, give it more time with within=..., or wait for "
+            "what the test needs with eventually(...)"
+        )
 
     def _describe(self, chosen: "Callable[[WorkQueue[ObjectRef]], Iterable[ObjectRef]]") -> str:
         """Return a paragraph per chosen object: failing states, last refusal, next pass."""
@@ -338,14 +363,23 @@ class Cluster(ClusterReads, ABC):
                     if not is_ready_for(loop, obj):
                         yield ref_of(kind, obj)
 
+    def _sent(self, request: Request) -> Json:
+        """Send a request of the test's user; a refusal says how to go on."""
+        try:
+            answer: Json = self._wait(self._user.send(request))
+        except ApiError as error:
+            raise explained(error) from None
+        return answer
+
+    def _owes_a_pass(self) -> bool:
+        return not self.manager.is_idle or any(True for _ in self._turns_at())
+
     def _ref_of(self, manifest: Json) -> ObjectRef:
+        check_identified(manifest)
         known = {(kind.api_version, kind.kind): kind for kind in self._known_kinds()}
         kind = known.get((manifest["apiVersion"], manifest["kind"]))
         if kind is None:
-            raise UsageError(
-                f"no controller of this test knows the kind {manifest['kind']} "
-                f"({manifest['apiVersion']}).\n  fix: pass its controller to harness(...)"
-            )
+            raise unknown_kind(manifest, (name for _, name in known))
         where = namespace_of(manifest) or self.namespace
         return ObjectRef(kind, manifest["metadata"]["name"], where if kind.namespaced else "")
 

@@ -44,6 +44,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
+from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing import generated_role
 from myrmidon.testing.faults import Faults, FaultyTransport
@@ -57,6 +58,7 @@ from myrmidon.testing.harness.clock import (
 )
 from myrmidon.testing.harness.cluster import NAMESPACE, Cluster, Objects
 from myrmidon.testing.harness.failures import NotSettledError
+from myrmidon.testing.harness.misuse import check_duration, check_manifests, check_user
 from myrmidon.testing.harness.recording import RecordingTransport
 
 _SAME_MOMENT_SECONDS = 1e-6
@@ -100,8 +102,11 @@ class Harness(Cluster):
         crds: bool = True,
         run_as: User | Literal["generated-role"] | None = None,
     ) -> None:
+        check_manifests(manifests)
+        check_user(run_as)
         self.loop = loop = VirtualTimeLoop()
-        super().__init__(loop, controllers, options or ManagerOptions(seed=0), namespace)
+        given = ManagerOptions(seed=0) if options is None else options
+        super().__init__(loop, controllers, given, namespace)
         self._faults = faults
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
@@ -117,8 +122,9 @@ class Harness(Cluster):
             for made in generated_role.manifests(controllers, NAMESPACE):
                 _created(self.server.create(made))
             run_as = generated_role.service_account(NAMESPACE)
-        for manifest in manifests:
-            _created(self.server.create(manifest_of(manifest)))
+        for manifest in map(manifest_of, manifests):
+            check_identified(manifest)
+            _created(self.server.create(manifest))
         self.transport = RecordingTransport(LocalTransport(self.server, user=run_as))
         self._user = Client(LocalTransport(self.server), clock=clock)
         self._recorded = {
@@ -147,6 +153,7 @@ class Harness(Cluster):
         ``within`` (virtual time, by default 30 minutes).
         """
         __tracebackhide__ = True
+        check_duration(within, "settle")
         if until is not None:
             self.advance(until - self.clock.now())
         allowed = within or self._patience
@@ -166,6 +173,7 @@ class Harness(Cluster):
     def advance(self, duration: timedelta) -> None:
         """Let time pass; every timer on the way fires at its time, also one at the very end."""
         __tracebackhide__ = True
+        check_duration(duration, "advance")
         self._step()
         ends_at = self.loop.time() + duration.total_seconds()
         self._sleep_until(ends_at)

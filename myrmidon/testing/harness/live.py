@@ -60,7 +60,8 @@ class LiveCluster(Cluster):
     ) -> None:
         suffix = uuid4().hex[:8]
         self.loop = loop = asyncio.new_event_loop()
-        super().__init__(loop, controllers, options or ManagerOptions(), f"test-{suffix}")
+        given = ManagerOptions() if options is None else options
+        super().__init__(loop, controllers, given, f"test-{suffix}")
         self._suffix = suffix
         self.clock = LoopClock()
         self._applied: dict[ObjectRef, None] = {}

@@ -12,8 +12,9 @@ from typing import Any, TypeVar, overload
 from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.typed.object_types import kind_of, reader_of
-from myrmidon.errors import NotFoundError
+from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.io.client import Client
+from myrmidon.testing.harness.misuse import check_loop, not_a_kind
 
 T = TypeVar("T")
 
@@ -49,11 +50,12 @@ class ClusterReads:
         """Return an object from the server as ``get`` does; fail the test if it does not exist."""
         __tracebackhide__ = True
         ref = self._ref(kind, name, namespace)
-        obj = self._read(ref)
+        obj, early = self._read(ref), self._owes_a_pass()
         if obj is None:
             others = ", ".join(name_of(one) for one in self.list(ref.kind, ref.namespace))
             where = "its namespace" if ref.namespace else "the cluster"
-            raise AssertionError(f"{ref} does not exist; {where} has {others or 'none'}")
+            fix = ".\n  fix: call settle() before; the controllers are still at work" * early
+            raise AssertionError(f"{ref} does not exist; {where} has {others or 'none'}{fix}")
         return reader_of(kind)(obj)
 
     @overload
@@ -85,12 +87,22 @@ class ClusterReads:
         where = self.namespace if namespace is None else namespace
         return ObjectRef(found, name, where if found.namespaced else "")
 
+    def _owes_a_pass(self) -> bool:
+        """Whether the controllers still have to reconcile an object."""
+        raise NotImplementedError
+
     def _wait(self, asked: Any) -> Any:
+        try:
+            check_loop(self.loop)
+        except UsageError:
+            asked.close()  # otherwise Python warns that it was never awaited
+            raise
         return self.loop.run_until_complete(asked)
 
 
 def known_kind(wanted: Any) -> Kind:
     """Return the kind of a ``Kind`` or a class; fail the test for any other value."""
     found = kind_of(wanted)
-    assert found is not None, f"{wanted!r} is not a kind"
+    if found is None:
+        raise not_a_kind(wanted)
     return found

@@ -96,7 +96,8 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
         answer(500, "", "failed to create typed patch object (ns/a): .data: expected map"),
         Failed(
             "Invalid",
-            "ConfigMap ns/a: failed to create typed patch object (ns/a): .data: expected map",
+            "ConfigMap ns/a: failed to create typed patch object (ns/a): .data: expected map.\n"
+            "  fix: correct these fields where the output is built",
         ),
     ),
     (
@@ -120,27 +121,45 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
     (
         "forbidden",
         answer(403, "Forbidden", "no such right"),
-        Failed("Forbidden", "ConfigMap ns/a: no such right"),
+        Failed(
+            "Forbidden",
+            "ConfigMap ns/a: no such right.\n"
+            "  fix: apply the role that `myrmidon generate rbac` writes",
+        ),
     ),
     (
         "invalid",
         answer(422, "Invalid", "all of it", causes=[FIELD]),
-        Failed("Invalid", "ConfigMap ns/a: data: may not be changed"),
+        Failed(
+            "Invalid",
+            "ConfigMap ns/a: data: may not be changed.\n"
+            "  fix: correct these fields where the output is built",
+        ),
     ),
     (
         "invalid-without-causes",
         answer(422, "Invalid", "all of it"),
-        Failed("Invalid", "ConfigMap ns/a: all of it"),
+        Failed(
+            "Invalid",
+            "ConfigMap ns/a: all of it.\n  fix: correct these fields where the output is built",
+        ),
     ),
     (
         "too-large",
         answer(413, "RequestEntityTooLarge", "limit is 3145728"),
-        Failed("TooLarge", "ConfigMap ns/a: limit is 3145728"),
+        Failed(
+            "TooLarge",
+            "ConfigMap ns/a: limit is 3145728.\n  fix: spread the content over several objects",
+        ),
     ),
     (
         "not-found",
         answer(404, "NotFound", 'namespaces "ns" not found'),
-        Failed("NotFound", 'ConfigMap ns/a: namespaces "ns" not found'),
+        Failed(
+            "NotFound",
+            'ConfigMap ns/a: namespaces "ns" not found.\n'
+            "  fix: create its namespace, or install its kind, before it",
+        ),
     ),
     (
         "throttled",
@@ -161,7 +180,10 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
     (
         "bad-request",
         answer(400, "BadRequest", "cannot be read"),
-        Failed("Refused", "ConfigMap ns/a: cannot be read"),
+        Failed(
+            "Refused",
+            "ConfigMap ns/a: cannot be read.\n  fix: correct the output as the server's message says",
+        ),
     ),
 ]
 
