@@ -93,7 +93,7 @@ MISTAKES: dict[str, tuple[list[str], str, str]] = {
         "`myrmidon generate --help` shows what it takes",
     ),
     "a chart as one file": (
-        ["generate", "helm", "good"], "a Helm chart is a folder of templates, not one text.",
+        ["generate", "helm", "good"], "a Helm chart or a bundle is a folder of files, not one text.",
         "name the folder: -o charts/NAME",
     ),
     "a kubeconfig that does not exist": (

@@ -40,9 +40,12 @@ class Pacer:
         self._steps = 0
         self._ending = False
 
-    async def give_way(self) -> None:
-        """Let other tasks run if this turn of the event loop has used up its budget."""
-        self._steps += 1
+    async def give_way(self, steps: int = 1) -> None:
+        """Let other tasks run if this turn of the event loop has used up its budget.
+
+        ``steps``: how many objects were handled since the last call.
+        """
+        self._steps += steps
         loop = asyncio.get_running_loop()
         if self._steps <= TURN_STEPS_MAX and loop.time() - self._began_at < TURN_SECONDS_MAX:
             return

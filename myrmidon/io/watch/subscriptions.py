@@ -58,7 +58,7 @@ class Subscription:
             self.taken += 1
             return self._changes.popleft()
         if self._changes or self._existing:
-            await pacer().give_way()
+            await pacer().give_way(_CHANGES_PER_LOOK)
         while not self._changes and not self._existing:
             self._arrived.clear()
             await self._arrived.wait()

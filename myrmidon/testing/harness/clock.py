@@ -80,7 +80,10 @@ class VirtualClock:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.monotonic = loop.time  # the time of the loop, in seconds
+
+    def monotonic(self) -> float:
+        """Return the time of the loop, in seconds."""
+        return self._loop.time()
 
     def now(self) -> datetime:
         """Return the wall clock time."""

@@ -89,6 +89,9 @@ class Cluster(ClusterReads, ABC):
         options: ManagerOptions,
         namespace: str,
     ) -> None:
+        self._once = OncePerFailure()
+        self._open = OpenCluster(loop, ends=[self._once.stop])
+        self._finalizer = guard(self, self._open)  # first: it ends the loop also if a check raises
         check_not_async()
         check_options(options)
         for controller in controllers:
@@ -96,9 +99,6 @@ class Cluster(ClusterReads, ABC):
         self._remotes: dict[str, Transport] = {}
         self._definitions: tuple[Json, ...] = ()
         self._controllers, self._options, self.namespace = controllers, options, namespace
-        self._once = OncePerFailure()
-        self._open = OpenCluster(loop, ends=[self._once.stop])
-        self._finalizer = guard(self, self._open)
 
     # ------------------------------------------------------------------------- the user
 
