@@ -88,7 +88,7 @@ def test_a_harness_that_cannot_be_made_needs_no_close() -> None:
     """Its constructor raised, so that its user has nothing to close: no warning."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with pytest.raises(MyrmidonError, match="without metadata.name"):
+        with pytest.raises(MyrmidonError, match=r"without metadata\.name"):
             Harness(Things(), manifests=[{"apiVersion": "v1", "kind": "ConfigMap"}])
         gc.collect()
     assert told == []
