@@ -14,6 +14,7 @@ from myrmidon.apiserver.builtin.validation import CreateRule
 from myrmidon.apiserver.catalog.resources import BuiltinResource
 from myrmidon.apiserver.catalog.types import GoType, schema_of
 from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.resources.generation import grow_generation, start_generation
 from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -132,7 +133,7 @@ class BuiltinStrategy(Strategy):
         if self._has_status and self._key not in _STATUS_KEPT_ON_CREATE:
             self._reset_status(obj)
         if self._key in _COUNTED:
-            obj["metadata"]["generation"] = 1
+            start_generation(obj)
         prepare = preparing.ON_CREATE.get(self._key)
         if prepare is not None:
             prepare(obj, self._cluster)
@@ -153,7 +154,7 @@ class BuiltinStrategy(Strategy):
         if prepare is not None:
             prepare(obj, old, self._cluster)
         if self._key in _COUNTED and self._counts(obj, old):
-            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+            grow_generation(obj, old)
 
     def _counts(self, obj: Json, old: Json) -> bool:
         if any(obj.get(field) != old.get(field) for field in _COUNTED[self._key]):

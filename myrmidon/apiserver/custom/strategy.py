@@ -19,6 +19,11 @@ from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.resets import custom_reset_fields
 from myrmidon.apiserver.fields.versions import ResetFields
 from myrmidon.apiserver.golang.types import go_type
+from myrmidon.apiserver.resources.generation import (
+    generation_of,
+    grow_generation,
+    start_generation,
+)
 from myrmidon.apiserver.resources.metadata import finalizer_warnings
 from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
 from myrmidon.apiserver.resources.tables import Layout
@@ -114,7 +119,7 @@ class CustomStrategy(Strategy):
         """Drop the status if it is a subresource, and set the first generation."""
         if self._status:
             obj.pop("status", None)
-        obj["metadata"]["generation"] = 1
+        start_generation(obj)
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
         """Restore the part that this path may not change; increment the generation on a change.
@@ -134,10 +139,10 @@ class CustomStrategy(Strategy):
         if self._status:
             _set(obj, "status", old.get("status"))
         ignored = {"metadata", "status"} if self._status else {"metadata"}
-        generation = old["metadata"].get("generation", 0)
-        if not identical(_without(obj, ignored), _without(old, ignored)):
-            generation += 1
-        obj["metadata"]["generation"] = generation
+        if identical(_without(obj, ignored), _without(old, ignored)):
+            obj["metadata"]["generation"] = generation_of(old)
+        else:
+            grow_generation(obj, old)
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
         """Return the violations of the schema and its rules."""

@@ -2,6 +2,7 @@
 
 registry          the resource types that are served, by group, version and plural
 strategy          the hooks of a resource type: decoding, defaults, preparation, validation
+generation        metadata.generation: when it grows
 metadata          ObjectMeta: validation, owner references, finalizers
 representation    objects as one version shows them, and their JSON, encoded once
 selection         label and field selectors of a list or watch

@@ -11,7 +11,7 @@ The conditions follow these rules:
 - The conditions of branches that were not taken are removed once the walk has reached an end.
 - ``Ready`` is True if the walk reached an end, every condition is True, and no state asked for
   another pass.
-- ``Stalled`` is written while a state's output is stalled (``sets.stalling``), and removed after.
+- ``Stalled`` is written while a state's output is stalled (``sets.contested_fields``), and removed after.
 - With ``kstatus``, exactly one of ``Ready``, ``Reconciling`` and ``Stalled`` is True, so that
   kstatus, Flux and Argo CD can tell Current, InProgress and Failed apart: ``Stalled`` also for a
   failure that is not retried, ``Reconciling`` for everything else that is not Ready.  Either is

@@ -1,7 +1,7 @@
 """StallGuard: keeps an applicator from writing the same difference for ever.
 
 If another writer reverts an output each time, the controller must not write it in a loop.
-``sets.stalling`` decides when an output is stalled; this module adds the clock and the error for
+``sets.contested_fields`` decides when an output is stalled; this module adds the clock and the error for
 the user.  The error names the other field managers, which only ``metadata.managedFields`` of a live
 read shows.  Once found, the names are kept as long as the stall lasts, so that the condition does
 not change with every attempt.
@@ -15,8 +15,8 @@ from myrmidon.api.objects.managed_fields import managers_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import StalledError
+from myrmidon.sets.contested_fields import ContestedFields, Stalls, field_text
 from myrmidon.sets.outputs.outputs import Output, manager_of
-from myrmidon.sets.stalling import ContestedFields, Stalls, field_text
 
 Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
 
