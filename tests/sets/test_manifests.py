@@ -132,7 +132,7 @@ def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
         (
             7,
             (
-                "7 is not an object that can be applied.\n"
+                "7 is not an object that can be applied or deleted.\n"
                 "  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model"
             ),
         ),
@@ -347,7 +347,7 @@ def test_a_class_is_not_an_object() -> None:
     with pytest.raises(OutputError) as error:
         manifest_of(Shop)
     assert str(error.value) == (
-        "the class Shop is not an object that can be applied.\n"
+        "the class Shop is not an object that can be applied or deleted.\n"
         "  fix: pass an object of it, such as Shop(...)"
     )
 
