@@ -27,6 +27,8 @@ class Naive:
 
     resources: ClassVar[tuple[Any, ...]] = ()
     children: ClassVar[tuple[Kind, ...]] = ()
+    first_list: ClassVar[str] = "0"
+    """The resourceVersion of its lists: "0" accepts data of any age, "" does not."""
 
     client: Client
     clock: Clock
@@ -96,11 +98,9 @@ class Naive:
     async def _list(self, kind: Kind) -> str:
         while True:
             try:
-                path = collection_path(kind, "")
+                query = (("resourceVersion", self.first_list),) if self.first_list else ()
                 answer = await self._transport.send(
-                    HttpRequest(
-                        "GET", path, (("resourceVersion", "0"),), {"accept": "application/json"}
-                    )
+                    HttpRequest("GET", collection_path(kind, ""), query, {"accept": "application/json"})
                 )
             except MyrmidonError:
                 await self.clock.sleep(1.0)
