@@ -77,7 +77,7 @@ _SIMULATION = {
     "World": "world",
     "explore": "explorer",
     "scenario": "scenarios",
-    "simulate": "scenarios",
+    "simulate": "simulating",
 }
 
 

@@ -29,10 +29,11 @@ result          what a run showed
 story           a run in plain sentences
 oracles/        what must hold in every run
 execution       a pure function from scenario, seed and plan to a result
-scenarios       the decorator, and ``simulate``
+scenarios       the decorator, and scenarios of controllers
 
 Many runs:
 
+simulating      ``simulate``: one run, compared with its references
 references      runs without faults, which all others are compared with
 enumeration     every fault of depth one at every moment, and pairs
 swarm           random plans from a seed
@@ -47,7 +48,8 @@ from myrmidon.testing.simulation.explorer import SimulationReport, explore
 from myrmidon.testing.simulation.externals import SimulatedExternal
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
-from myrmidon.testing.simulation.scenarios import Scenario, simulate
+from myrmidon.testing.simulation.scenarios import Scenario
+from myrmidon.testing.simulation.simulating import simulate
 from myrmidon.testing.simulation.simulation import Simulation
 from myrmidon.testing.simulation.world import World
 

@@ -101,7 +101,7 @@ def _webhook(run: Stage, index: int, action: Action, process: StageProcess) -> N
 
 def _user(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     del process
-    if run.actor.made:
+    if run.actor.wants(action.target):
         run.director.mark(index)
         body: Json = thawed(action.body) or {}
         run.spawn(run.actor.injected(action.how, action.target, body))
@@ -109,10 +109,12 @@ def _user(run: Stage, index: int, action: Action, process: StageProcess) -> None
 
 def _monkey(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     del process
-    kind, _, name = action.target.partition("/")
+    kind, _, place = action.target.partition("/")
+    namespace, _, name = place.rpartition("/")
     found = run.world.type_of(kind)
     for obj in run.world.list(kind):
-        if name in ("", obj["metadata"]["name"]):
+        meta = obj["metadata"]
+        if name in ("", meta["name"]) and namespace in ("", meta.get("namespace")):
             path = run.path_of(found, obj)
             run.director.mark(index)
             if action.how == "delete":

@@ -17,6 +17,7 @@ from typing import Any
 from myrmidon.errors import UsageError
 from myrmidon.testing.harness.clock import real_seconds
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two, world_key
+from myrmidon.testing.simulation.execution import many_runs
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.references import References
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
@@ -90,23 +91,32 @@ def explore(
     seed: int = 0,
     shrink: bool = True,
     stop_at: int = _FAILURES_MAX,
+    shard: tuple[int, int] = (0, 1),
 ) -> SimulationReport:
     """Run a scenario under every plan that the budget allows; return what was found.
 
     ``jobs``: the number of processes.  ``shrink``: whether failing plans are made shorter.
-    ``stop_at``: after so many different failures the exploration ends.
+    ``stop_at``: after so many different failures the exploration ends.  ``shard``: of n parts of the
+    plans, explore the i-th: ``(0, 4)`` to ``(3, 4)`` on four machines cover everything.
     """
     scenario = as_scenario(target, list(workload))
-    return Explorer(scenario, Budget.read(budget or scenario.budget), seed, stop_at).explore(
-        jobs, shrink=shrink
-    )
+    chosen = Budget.read(budget or scenario.budget)
+    return Explorer(scenario, chosen, seed, stop_at, shard).explore(jobs, shrink=shrink)
 
 
 class Explorer:
     """One exploration."""
 
-    def __init__(self, scenario: Scenario, budget: Budget, seed: int, stop_at: int) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        budget: Budget,
+        seed: int,
+        stop_at: int,
+        shard: tuple[int, int] = (0, 1),
+    ) -> None:
         self._scenario, self._budget, self._seed, self._stop_at = scenario, budget, seed, stop_at
+        self._shard = shard
         self.report = SimulationReport(scenario.name)
         self._seen: set[tuple[str, str]] = set()
         self._worlds: set[tuple[object, ...]] = set()
@@ -114,6 +124,10 @@ class Explorer:
 
     def explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         """Run all phases; return the report."""
+        with many_runs():
+            return self._explore(jobs, shrink=shrink)
+
+    def _explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         started = real_seconds()
         self._ends_at = None if self._budget.seconds is None else started + self._budget.seconds
         references = self.references = References(self._scenario, self._seed)
@@ -133,7 +147,10 @@ class Explorer:
         return self.report
 
     def _results(self, references: References, jobs: int) -> Iterator[SimulationResult]:
-        work = chain(self._enumerated(references), self._drawn(references))
+        index, parts = self._shard
+        work = islice(
+            chain(self._enumerated(references), self._drawn(references)), index, None, parts
+        )
         yield from _run_all(references, work, jobs)
         if self._budget.depth > 1 and not self._is_over():
             yield from _run_all(references, ((plan, None, 0.0) for plan in self._pairs()), jobs)

@@ -76,6 +76,7 @@ class SimulatedProcess:
             seed=run.seed * 1000 + incarnation,
             identity=self.name,
             replicas=self.replicas,
+            on_write=None if run.plan.faults else run.wrote,
         )
         _task = run.loop.create_task(self._live(self.program))  # the loop keeps it
 

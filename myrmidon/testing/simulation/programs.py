@@ -23,6 +23,8 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.observability.change_log import OnWrite
 from myrmidon.testing.simulation.loop import SimulationLoop
 
 QUIET_SECONDS = 40.0
@@ -30,6 +32,12 @@ QUIET_SECONDS = 40.0
 _AT_REST = ("resync", "schedule")
 
 Make: TypeAlias = Callable[[], Any]
+
+
+@cache
+def _metrics() -> Metrics:
+    """Return the metrics of all simulated managers: to declare them anew costs more than a pass."""
+    return Metrics(per_object=False)
 
 
 class ManagerProgram:
@@ -44,7 +52,7 @@ class ManagerProgram:
         transport: Transport,
         clock: Clock,
     ) -> None:
-        self.manager = Manager(options, transport=transport, clock=clock)
+        self.manager = Manager(options, transport=transport, clock=clock, metrics=_metrics())
         for controller in controllers:
             self.manager.add(controller)
 
@@ -124,13 +132,22 @@ class Recipe:
         self.quiet_seconds = QUIET_SECONDS if self.is_plain else 0.0
 
     def make(
-        self, transport: Transport, clock: Clock, *, seed: int, identity: str, replicas: int
+        self,
+        transport: Transport,
+        clock: Clock,
+        *,
+        seed: int,
+        identity: str,
+        replicas: int,
+        on_write: OnWrite | None = None,
     ) -> ManagerProgram | PlainProgram:
         """Return the program of a new incarnation."""
         made = [make() for make in self._makes]
         if self.is_plain:
             return PlainProgram(made[0], transport, clock)
         options = replace(self._options, seed=seed)
+        if on_write is not None and options.on_write is None:
+            options = replace(options, on_write=on_write)
         if replicas > 1:
             options = replace(options, leader_election=True, identity=identity)
         return ManagerProgram(made, options, transport, clock)

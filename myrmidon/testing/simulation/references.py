@@ -22,7 +22,7 @@ from myrmidon.testing.simulation.oracles.endings import (
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
-from myrmidon.testing.simulation.triggers import end
+from myrmidon.testing.simulation.triggers import Moment, end, write
 
 COALESCED_MAX = 8
 _WANTS = frozenset({"user", "namespace"})  # faults that change what is wanted
@@ -86,12 +86,33 @@ class References:
 
     def run(self, plan: Plan, seed: int | None = None, jitter: float = 0.0) -> SimulationResult:
         """Run the scenario under a plan and compare it with its reference."""
+        plan = self.resolved(plan)
         result = self.scenario.run(
             plan, self.seed if seed is None else seed, jitter=jitter, masks=self.masks,
             worlds=self.worlds,
         )  # fmt: skip
         self.compare(result)
         return result
+
+    def resolved(self, plan: Plan) -> Plan:
+        """Return the plan with triggers by state as numbers of writes in the main reference."""
+        if not any(fault.trigger.state for fault in plan):
+            return plan
+        return plan.with_faults(
+            PlannedFault(self._numbered(one.trigger), one.action) for one in plan
+        )
+
+    def _numbered(self, moment: Moment) -> Moment:
+        if not moment.state:
+            return moment
+        matching = [
+            number
+            for number, fact in enumerate(self.facts.writes, 1)
+            if fact.state == moment.state
+            and moment.verb in ("", fact.verb)
+            and moment.kind in ("", fact.kind)
+        ]
+        return write(matching[moment.number - 1]) if len(matching) >= moment.number else moment
 
     def compare(self, result: SimulationResult) -> None:
         """Add the failures of O1, O4 and O7 to a result."""

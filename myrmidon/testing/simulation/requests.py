@@ -72,6 +72,14 @@ def is_dry_run(request: HttpRequest) -> bool:
     return any(name == "dryRun" for name, _ in request.query)
 
 
+def version_in(answered: bytes) -> str:
+    """Return the resourceVersion of the object in an answer; empty if there is none."""
+    try:
+        return str((orjson.loads(answered).get("metadata") or {}).get("resourceVersion", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
 def name_in(subject: RequestSubject, request: HttpRequest, answered: bytes = b"") -> str:
     """Return the name of the object; that of a create is in its body or in the answer to it."""
     if subject.name:

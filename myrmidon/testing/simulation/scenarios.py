@@ -1,4 +1,4 @@
-"""The decorator ``scenario``, and ``simulate``: one run of a scenario or of a controller."""
+"""Scenarios: the decorator, and the scenario of a controller with a list of steps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,24 +58,12 @@ def scenario(body: Body | None = None, /, **options: Any) -> Any:
     return lambda given: Scenario(given, **options)
 
 
-def simulate(
-    target: Any,
-    workload: Sequence[Any] = (),
-    *,
-    plan: Plan = Plan(),  # noqa: B008 - a value
-    seed: int = 0,
-    **options: Any,
-) -> SimulationResult:
-    """Run a scenario, or a controller with a workload, once under a plan.
+def as_scenario(target: Any, workload: Sequence[Any] = ()) -> Scenario:
+    """Return the scenario of a scenario, of a coroutine function, or of a controller.
 
     A workload is a list of steps with a ``settle`` after each: an object is created, a dict is a merge
     patch of the last object, and None deletes it.
     """
-    return as_scenario(target, workload).run(plan, seed, **options)
-
-
-def as_scenario(target: Any, workload: Sequence[Any] = ()) -> Scenario:
-    """Return the scenario of a scenario, of a coroutine function, or of a controller."""
     if isinstance(target, Scenario):
         return target
     if iscoroutinefunction(target):

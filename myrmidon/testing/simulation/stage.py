@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.resources.registry import ResourceType
+from myrmidon.runtime.observability.change_log import WriteRecord
 from myrmidon.testing.harness.clock import VirtualClock
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.clocks import ProcessClock
@@ -90,7 +91,9 @@ class StageProcess(Protocol):
 class StageUser(Protocol):
     """The user, as the faults see it."""
 
-    made: dict[str, Json]
+    def wants(self, target: str) -> bool:
+        """Whether the user has created that object and not deleted it."""
+        ...
 
     def injected(self, how: str, target: str, body: Json) -> Coroutine[Any, Any, None]:
         """Delete, recreate or edit an object of the scenario."""
@@ -164,6 +167,10 @@ class Stage(Protocol):
 
     def spawn(self, step: Coroutine[Any, Any, None]) -> None:
         """Run a step of the environment beside the others."""
+        ...
+
+    def wrote(self, record: WriteRecord) -> None:
+        """Note which state made a write, in a reference."""
         ...
 
     def next_incarnation(self) -> int:

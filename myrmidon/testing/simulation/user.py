@@ -53,7 +53,9 @@ class ScenarioUser:
         self._lock = asyncio.Lock()
         self.edits = 0
         self.made: dict[str, Json] = {}
-        """The manifest of each object that the user created, by ``Kind/name``."""
+        """The manifest of each object that the user wants now, by ``Kind/name``."""
+        self.ever: dict[str, Json] = {}
+        """The same for each object that the user has ever created."""
         self.steps: list[tuple[str, str, Json]] = []
         """Every step: what, which object, and the body."""
         self._held_back: dict[str, Json] = {}
@@ -64,7 +66,7 @@ class ScenarioUser:
         manifest = manifest_of(obj)
         ref = self._place(manifest)
         async with self._lock:
-            self.made[_key(ref)] = manifest
+            self.made[_key(ref)] = self.ever[_key(ref)] = manifest
             self._note("create", ref, manifest)
             with self._tolerating():
                 obj = _like(obj, await self._client.send(Request(Verb.CREATE, ref, manifest)))
@@ -102,6 +104,7 @@ class ScenarioUser:
         self._held_back.pop(_key(ref), None)
         async with self._lock:
             self._note("delete", ref, {})
+            self.made.pop(_key(ref), None)
             with self._tolerating():
                 await self._client.delete(ref)
 
@@ -121,6 +124,10 @@ class ScenarioUser:
 
     # ----------------------------------------------------------------- steps of a plan's faults
 
+    def wants(self, target: str) -> bool:
+        """Whether an object of the scenario exists that the user has not deleted."""
+        return target in self.made if target else bool(self.made)
+
     async def injected(self, how: str, target: str, body: Json) -> None:
         """Delete, recreate or edit an object of the scenario, before the user's next step."""
         async with self._lock:
@@ -132,9 +139,10 @@ class ScenarioUser:
                     await self._patch(ref, body, None)
                     return
                 self._note("delete", ref, {})
+                manifest = self.made.pop(_key(ref))
                 await self._client.delete(ref)
                 if how == "recreate" and await self._gone(ref):
-                    manifest = self.made[_key(ref)]
+                    self.made[_key(ref)] = manifest
                     self._note("create", ref, manifest)
                     await self._client.send(Request(Verb.CREATE, ref, manifest))
 

@@ -67,6 +67,7 @@ PLANS = {
     **{f"reply {code}": (t.write(2), a.reply(code)) for code in (403, 404, 409, 413, 500, 503)},
     "reply 429": (t.write(2), a.reply(429, retry_after=3)),
     "named write": (t.write(verb="create", kind="Secret", occ=1), a.crash("after")),
+    "state": (t.write(state="secured", kind="Secret"), a.crash("after")),
     "request": (t.request(4), a.reply(500)),
     "lag": (t.write(2), a.lag("ConfigMap", 10.0)),
     "hold": (t.write(1), a.hold("Thing", 20.0)),

@@ -15,7 +15,7 @@ from myrmidon.testing.simulation.oracles.foreign import check_foreign
 from myrmidon.testing.simulation.oracles.health import check_leases, check_processes, check_watches
 from myrmidon.testing.simulation.oracles.orphans import check_orphans
 from myrmidon.testing.simulation.oracles.storms import check_fights, check_rest
-from myrmidon.testing.simulation.requests import name_in
+from myrmidon.testing.simulation.requests import name_in, version_in
 from myrmidon.testing.simulation.result import Facts, SimulationResult, WriteFact
 from myrmidon.testing.simulation.run import Run
 from myrmidon.testing.simulation.trace import Exchanged
@@ -91,13 +91,15 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         WriteFact(
             one.subject.verb, one.subject.kind, name_in(one.subject, one.request, _body(one)),
             one.subject.subresource, one.before, one.revision, one.at, one.outcome,
+            run.states.get(version_in(_body(one)), "") if run.states else "",
         )
         for one in run.trace.exchanges() if one.subject.counts
     ]  # fmt: skip
     children = {
-        one.name.partition(" ")[0] + "/" + one.after["metadata"]["name"]: None
-        for one in changes if one.by_controller and one.verb == "create"
-    }  # fmt: skip
+        one.name.replace(" ", "/", 1): None
+        for one in changes
+        if one.by_controller and one.verb == "create"
+    }
     return Facts(
         writes=writes,
         events=dict(director.events),
@@ -107,7 +109,7 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         steps=list(run.user.steps),
         kinds=[kind for recipe, _ in run.recipes for kind in recipe.kinds],
         replicas=max((replicas for _, replicas in run.recipes), default=1),
-        made=dict(run.user.made),
+        made=dict(run.user.ever),
         children=list(children),
         is_plain=any(recipe.is_plain for recipe, _ in run.recipes),
     )
