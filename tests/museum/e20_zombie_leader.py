@@ -14,6 +14,11 @@ class ZombieLeader(Elected):
 
     children = (CONFIG_MAP,)
 
+    def __init__(self, identity: str) -> None:
+        super().__init__(identity)
+        self.given: list[str] = []
+        """What it has given since it leads; its cache may not know that yet."""
+
     async def reconcile(self, obj: Json) -> None:
         """Give the Thing a CIDR."""
         if not (obj.get("status") or {}).get("cidr"):
@@ -22,7 +27,8 @@ class ZombieLeader(Elected):
     async def assign(self, obj: Json) -> None:
         """Pick a free CIDR and write it, whoever leads and whatever was written meanwhile."""
         used = [(one.get("status") or {}).get("cidr") for one in self.caches["Thing"].values()]
-        cidr = next(one for one in CIDRS if one not in used)
+        cidr = next(one for one in CIDRS if one not in {*used, *self.given})
+        self.given.append(cidr)
         where = ref(Thing.KIND, obj["metadata"]["name"])
         await self.client.patch(where, {"status": {"cidr": cidr}}, subresource="status")
 

@@ -90,12 +90,15 @@ class Reconciler(Naive):
     # ------------------------------------------------------------------------------ writing
 
     async def ensure(self, kind: Kind, obj: Json) -> None:
-        """Create an object, if the cache does not have it."""
-        if self.cached(kind, obj["metadata"]["name"]) is None:
+        """Create an object, if the cache does not have it; wait for the end of one of an old owner."""
+        there = self.cached(kind, obj["metadata"]["name"])
+        if there is None:
             try:
                 await self.create(kind, obj)
             except AlreadyExistsError:
-                return
+                there = await self.live(kind, obj["metadata"]["name"], obj["metadata"]["namespace"])
+        if there is not None and _owners(there) != _owners(obj):
+            raise AgainError("an object of an old owner is in the way")
 
     async def delete(self, kind: Kind, name: str, *, namespace: str = "default", **given: str) -> None:
         """Delete an object, with the preconditions that are given."""
@@ -114,6 +117,10 @@ class Reconciler(Naive):
     async def set_finalizers(self, obj: Json, *wanted: str) -> None:
         """Replace the finalizers; a version that is not the newest is refused."""
         await self.client.update(Thing.KIND, {**obj, "metadata": {**obj["metadata"], "finalizers": list(wanted)}})
+
+
+def _owners(obj: Json) -> list[str]:
+    return [str(one["uid"]) for one in obj["metadata"].get("ownerReferences", ())]
 
 
 def has_finalizer(obj: Json) -> bool:

@@ -5,13 +5,14 @@
   controller that was down sees them so.  All must end alike (O3); their counts of created and deleted
   objects are the limits of O4.
 - A plan in which the user or another client changes what is wanted is compared with a run in which the
-  same changes are made after the end, one by one.
+  same changes are made at rest, between the same steps of the scenario.
 """
 
 from collections.abc import Iterator
 from itertools import combinations
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.testing.simulation.actions import user
 from myrmidon.testing.simulation.normalisation import Masks, differing_paths
 from myrmidon.testing.simulation.oracles.conditions import ReadyWorlds
 from myrmidon.testing.simulation.oracles.endings import (
@@ -22,10 +23,9 @@ from myrmidon.testing.simulation.oracles.endings import (
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
-from myrmidon.testing.simulation.triggers import Moment, end, write
+from myrmidon.testing.simulation.triggers import Moment, end, step, write
 
 COALESCED_MAX = 8
-_WANTS = frozenset({"user", "namespace"})  # faults that change what is wanted
 _UNSETTLING = frozenset({"user", "namespace", "monkey"})  # faults that explain other counts
 _STORM_FACTOR, _STORM_PER_FAULT, _STORM_BASE = 3, 60, 60
 
@@ -118,16 +118,29 @@ class References:
         """Add the failures of O1, O4 and O7 to a result."""
         if not result.finished:
             return
-        compare_ends(result, self.expected(result.plan))
+        compare_ends(result, self.expected(result))
         kinds = {fault.action.kind for fault in result.plan}
         if not kinds & _UNSETTLING:
             compare_summaries(result, self.envelope)
         self._check_storm(result)
 
-    def expected(self, plan: Plan) -> dict[str, Json]:
-        """Return the end that a plan must lead to."""
+    def expected(self, result: SimulationResult) -> dict[str, Json]:
+        """Return the end that a run must lead to.
+
+        What the user wants at the end depends on the order of the steps, so a step of the plan is
+        made at the same place between the steps of the scenario, but at rest.
+        """
+        assert result.facts is not None
         wants = tuple(
-            PlannedFault(end(), fault.action) for fault in plan if fault.action.kind in _WANTS
+            PlannedFault(
+                step(taken) if taken < self.facts.taken else end(), user(how, target, body)
+            )
+            for taken, how, target, body in result.facts.interfered
+        )
+        wants += tuple(
+            PlannedFault(end(), fault.action)
+            for fault in result.plan
+            if fault.action.kind == "namespace"
         )
         if not wants:
             return self.main.end

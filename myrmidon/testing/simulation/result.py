@@ -121,3 +121,7 @@ class Facts:
     children: list[str] = field(default_factory=list)
     """The objects that controllers created, as ``Kind/namespace/name``."""
     is_plain: bool = False
+    taken: int = 0
+    """How many steps the scenario made."""
+    interfered: list[tuple[int, str, str, Json]] = field(default_factory=list)
+    """The steps of a plan's faults: after how many steps of the scenario, and what they did."""

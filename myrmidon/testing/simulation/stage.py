@@ -161,6 +161,10 @@ class Stage(Protocol):
         """Let a fault of the world happen."""
         ...
 
+    async def settle(self, within: float) -> bool:
+        """Let time pass until no process has work."""
+        ...
+
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call a function of the environment after a time."""
         ...
@@ -175,6 +179,10 @@ class Stage(Protocol):
 
     def next_incarnation(self) -> int:
         """Return the number of the next incarnation."""
+        ...
+
+    def fail(self, oracle: str, role: str, message: str) -> None:
+        """Note that a property did not hold."""
         ...
 
     def note(self, who: str, what: str, detail: str = "") -> None:

@@ -18,6 +18,7 @@ from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.errors import ApiError, NotFoundError, UsageError
 from myrmidon.io.client import Client
 from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.testing.simulation.actions import thawed
 from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.embedded import USER
 from myrmidon.testing.simulation.stage import Stage
@@ -52,6 +53,10 @@ class ScenarioUser:
         self._client = Client(Entrance(run, USER), clock=run.clock)
         self._lock = asyncio.Lock()
         self.edits = 0
+        self.taken = 0
+        """How many steps the scenario has made."""
+        self.interfered: list[tuple[int, str, str, Json]] = []
+        """The steps of a plan's faults: after how many steps of the scenario, and what they did."""
         self.made: dict[str, Json] = {}
         """The manifest of each object that the user wants now, by ``Kind/name``."""
         self.ever: dict[str, Json] = {}
@@ -63,9 +68,11 @@ class ScenarioUser:
     async def create(self, obj: Any) -> Any:
         """Create an object: a Resource, a manifest or a model; return it as the server stored it."""
         await self._run.begin()
+        await self._before_step()
         manifest = manifest_of(obj)
         ref = self._place(manifest)
         async with self._lock:
+            self.taken += 1
             self.made[_key(ref)] = self.ever[_key(ref)] = manifest
             self._note("create", ref, manifest)
             with self._tolerating():
@@ -94,7 +101,9 @@ class ScenarioUser:
         if number in self._run.plan.skipped_edits:
             self._held_back[key] = body
             return obj
+        await self._before_step()
         async with self._lock:
+            self.taken += 1
             return await self._patch(ref, body, obj)
 
     async def delete(self, obj: Any) -> None:
@@ -102,7 +111,9 @@ class ScenarioUser:
         await self._run.begin()
         ref = self._ref(obj)
         self._held_back.pop(_key(ref), None)
+        await self._before_step()
         async with self._lock:
+            self.taken += 1
             self._note("delete", ref, {})
             self.made.pop(_key(ref), None)
             with self._tolerating():
@@ -128,9 +139,19 @@ class ScenarioUser:
         """Whether an object of the scenario exists that the user has not deleted."""
         return target in self.made if target else bool(self.made)
 
+    async def _before_step(self) -> None:
+        """Let the faults of the trigger ``step`` happen, when the controllers are at rest."""
+        for index, fault in self._run.director.at("step"):
+            if fault.trigger.number == self.taken and not self._run.director.fired[index]:
+                await self._run.settle(_GONE_SECONDS)
+                self._run.director.mark(index)
+                action = fault.action
+                await self.injected(action.how, action.target, thawed(action.body) or {})
+
     async def injected(self, how: str, target: str, body: Json) -> None:
         """Delete, recreate or edit an object of the scenario, before the user's next step."""
         async with self._lock:
+            self.interfered.append((self.taken, how, target, body))
             ref = self._find(target)
             if ref is None:
                 return

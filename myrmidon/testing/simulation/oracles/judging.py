@@ -11,7 +11,7 @@ from myrmidon.testing.simulation.oracles.conditions import (
     learn,
     ready_moments,
 )
-from myrmidon.testing.simulation.oracles.foreign import check_foreign
+from myrmidon.testing.simulation.oracles.foreign import check_foreign, check_owners
 from myrmidon.testing.simulation.oracles.health import check_leases, check_processes, check_watches
 from myrmidon.testing.simulation.oracles.orphans import check_orphans
 from myrmidon.testing.simulation.oracles.storms import check_fights, check_rest
@@ -32,7 +32,7 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     masks = Masks(
         masks.paths, masks.kinds | frozenset(run.retained), (*masks.ignored, *run.ignored)
     )
-    objects = run.objects()
+    objects = run.objects() if run.at_rest is None else run.at_rest
     changes = list(changes_of(run))
     result.end = normalised(objects, masks) | _inventories(run)
     result.summary = _summary(changes, run)
@@ -43,6 +43,7 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     check_leases(run, changes)
     check_generations(run, changes)
     check_foreign(run, changes)
+    check_owners(run, changes)
     check_fights(run, changes)
     moments = list(ready_moments(run, changes))
     if worlds is None:
@@ -111,6 +112,8 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         replicas=max((replicas for _, replicas in run.recipes), default=1),
         made=dict(run.user.ever),
         children=list(children),
+        taken=run.user.taken,
+        interfered=list(run.user.interfered),
         is_plain=any(recipe.is_plain for recipe, _ in run.recipes),
     )
 
