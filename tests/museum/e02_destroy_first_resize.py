@@ -12,8 +12,8 @@ class DestroyFirst(Reconciler):
     async def reconcile(self, obj: Json) -> None:
         """Give the volume and the StatefulSet their size."""
         size = obj["spec"]["size"]
-        await self.ensure(PVC, self.child(obj, PVC, "data", **claim(size)))
-        there, volume = self.cached(STATEFUL_SET, "a"), self.cached(PVC, "data")
+        volume = await self.ensure(PVC, self.child(obj, PVC, "data", **claim(size)))
+        there = self.cached(STATEFUL_SET, "a")
         if there is not None and there["spec"]["template"]["metadata"]["annotations"]["size"] != str(size):
             await self.resize(there, volume, size)
             there = None

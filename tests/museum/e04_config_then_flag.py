@@ -14,10 +14,9 @@ class ConfigThenFlag(Reconciler):
     async def reconcile(self, obj: Json) -> None:
         """Write the configuration, and restart the pod if it changed."""
         data = {"cfg": obj["spec"]["cfg"]}
-        await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=data))
+        there = await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=data))
         await self.roll(obj)
-        there = self.cached(CONFIG_MAP, "a")
-        if there is not None and there.get("data") != data:
+        if there.get("data") != data:
             await self.client.update(CONFIG_MAP, {**there, "data": data})
             await self.changed(obj)
 
@@ -37,10 +36,7 @@ class ConfigThenFlag(Reconciler):
     async def run_pod(self, obj: Json, annotations: dict[str, str]) -> None:
         """Keep the StatefulSet as it has to be."""
         wanted = stateful_set(1, **annotations)["spec"]
-        await self.ensure(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", spec=wanted))
-        there = self.cached(STATEFUL_SET, "a")
-        if there is None:
-            return
+        there = await self.ensure(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", spec=wanted))
         now = there["spec"]["template"]["metadata"].get("annotations") or {}
         if now != annotations or there["spec"]["replicas"] != 1:
             template = {**there["spec"]["template"], "metadata": wanted["template"]["metadata"]}

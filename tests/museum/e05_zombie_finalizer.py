@@ -27,17 +27,23 @@ class ZombieFinalizer(Reconciler):
         await self.ensure(PVC, volume)
 
     async def clean_up(self, obj: Json) -> None:
-        """Delete the volumes."""
-        for volume in list(self.caches[PVC.kind].values()):
-            if volume["metadata"]["labels"].get("app") == obj["metadata"]["name"]:
-                await self.delete(PVC, volume["metadata"]["name"])
+        """Delete the volume that has the name of the object as label."""
+        volume = await self.live(PVC, "data")
+        if volume is not None and volume["metadata"]["labels"].get("app") == obj["metadata"]["name"]:
+            await self.delete(PVC, "data")
+
+    def _keys(self, kind: object, obj: Json) -> list[str]:
+        """Return the Thing for every object: volumes have no ownerReference."""
+        return ["a"]
 
 
 class OwnVolumes(ZombieFinalizer):
-    """Deletes the volumes with its own uid, and only the version that it saw."""
+    """Deletes the volumes with its own uid, and never begins with old data."""
+
+    first_list = ""
 
     async def clean_up(self, obj: Json) -> None:
-        """Delete the volumes of this object, as the server has them."""
+        """Delete the volume if it belongs to this very object."""
         volume = await self.live(PVC, "data")
         if volume is not None and volume["metadata"]["labels"].get(OWNER) == uid_of(obj):
             await self.delete(PVC, "data", uid=uid_of(volume))

@@ -15,10 +15,10 @@ class StaleScaleDown(Reconciler):
         replicas = obj["spec"]["replicas"]
         for ordinal in range(replicas):
             await self.ensure(PVC, self.child(obj, PVC, f"data-{ordinal}", **claim()))
-        await self.ensure(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas)))
+        wanted = self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas))
+        there = await self.ensure(STATEFUL_SET, wanted)
         surplus = [pvc for pvc in self.owned(PVC, obj) if _ordinal(pvc) >= replicas]
-        there = self.cached(STATEFUL_SET, "a")
-        if there is not None and there["spec"]["replicas"] != replicas:
+        if there["spec"]["replicas"] != replicas:
             await self.may_destroy(obj)
             await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}})
         for volume in surplus:
@@ -30,7 +30,9 @@ class StaleScaleDown(Reconciler):
 
 
 class LiveScaleDown(StaleScaleDown):
-    """Reads the Thing again before each destructive step."""
+    """Reads the Thing again before each destructive step, and never begins with old data."""
+
+    first_list = ""
 
     async def may_destroy(self, obj: Json) -> None:
         """Raise if the Thing has changed."""

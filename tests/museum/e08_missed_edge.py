@@ -19,9 +19,9 @@ class MissedEdge(Reconciler):
         replicas = obj["spec"]["replicas"]
         for ordinal in range(replicas):
             await self.ensure(PVC, self.child(obj, PVC, f"data-{ordinal}", **claim()))
-        await self.ensure(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas)))
-        there = self.cached(STATEFUL_SET, "a")
-        if there is not None and there["spec"]["replicas"] != replicas:
+        wanted = self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas))
+        there = await self.ensure(STATEFUL_SET, wanted)
+        if there["spec"]["replicas"] != replicas:
             await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}})
         for volume in self.owned(PVC, obj):
             ordinal = int(volume["metadata"]["name"].rpartition("-")[2])

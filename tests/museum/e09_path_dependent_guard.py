@@ -12,9 +12,9 @@ class Guarded(Reconciler):
     async def reconcile(self, obj: Json) -> None:
         """Apply the replicas unless that scales down."""
         replicas = obj["spec"]["replicas"]
-        await self.ensure(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas)))
-        there = self.cached(STATEFUL_SET, "a")
-        if there is None or there["spec"]["replicas"] == replicas:
+        wanted = self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas))
+        there = await self.ensure(STATEFUL_SET, wanted)
+        if there["spec"]["replicas"] == replicas:
             return
         if self.refuses(replicas, there["spec"]["replicas"]):
             await self.set_status(obj, phase="Rejected")

@@ -24,9 +24,8 @@ class EarlyRemoval(Reconciler):
             return
         made = self.child(obj, CONFIG_MAP, "claimed", data={"claimed": "true"})
         made["metadata"] |= {"ownerReferences": [], "labels": {OWNER: uid_of(obj)}}
-        await self.ensure(CONFIG_MAP, made)
-        there = self.cached(CONFIG_MAP, "claimed")
-        if there is not None and there.get("data") != made["data"]:
+        there = await self.ensure(CONFIG_MAP, made)
+        if there.get("data") != made["data"]:
             await self.client.update(CONFIG_MAP, {**there, "data": made["data"]})
 
     async def release(self, obj: Json) -> None:

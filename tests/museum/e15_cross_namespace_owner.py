@@ -27,9 +27,8 @@ class CrossNamespaceOwner(Reconciler):
 
     async def keep(self, topic: Json) -> None:
         """Create the child, and repair it."""
-        await self.ensure(CONFIG_MAP, topic)
-        there = self.cached(CONFIG_MAP, "topic")
-        if there is not None and there.get("data") != topic["data"]:
+        there = await self.ensure(CONFIG_MAP, topic)
+        if there.get("data") != topic["data"]:
             await self.client.update(CONFIG_MAP, {**there, "data": topic["data"]})
 
     def owned_by(self, topic: Json) -> Json:

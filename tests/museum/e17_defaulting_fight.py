@@ -19,10 +19,8 @@ class WholeObject(Reconciler):
     async def reconcile(self, obj: Json) -> None:
         """Keep a ConfigMap."""
         wanted = {"cfg": obj["spec"]["cfg"]}
-        await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=wanted))
-        there = self.cached(CONFIG_MAP, "a")
-        if there is not None:
-            await self.repair(there, wanted)
+        there = await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=wanted))
+        await self.repair(there, wanted)
 
     async def repair(self, there: Json, wanted: Json) -> None:
         """Replace the data if they differ."""

@@ -13,9 +13,8 @@ class LyingReady(Reconciler):
     async def reconcile(self, obj: Json) -> None:
         """Write the configuration to a ConfigMap, then report Ready."""
         data = {"cfg": obj["spec"]["cfg"]}
-        await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=data))
-        there = self.cached(CONFIG_MAP, "a")
-        if there is not None and there.get("data") != data:
+        there = await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=data))
+        if there.get("data") != data:
             await self.client.update(CONFIG_MAP, {**there, "data": data})
         try:
             await self.report(obj)

@@ -38,6 +38,7 @@ class FencedLeader(ZombieLeader):
 
     async def assign(self, obj: Json) -> None:
         """Claim a CIDR, then write it to the version that was read."""
+        await self.require_current(obj)
         for cidr in CIDRS:
             holder = await self.claimed(obj, cidr)
             if holder == obj["metadata"]["uid"]:
@@ -49,6 +50,9 @@ class FencedLeader(ZombieLeader):
         """Return the uid of the Thing that has a CIDR: this one, if it was free."""
         self.check_lease()
         name = f"cidr-{cidr}"
+        there = self.cached(CONFIG_MAP, name)
+        if there is not None:
+            return str(there["metadata"]["ownerReferences"][0]["uid"])
         try:
             made = await self.create(CONFIG_MAP, self.child(obj, CONFIG_MAP, name))
         except AlreadyExistsError:

@@ -89,16 +89,20 @@ class Reconciler(Naive):
 
     # ------------------------------------------------------------------------------ writing
 
-    async def ensure(self, kind: Kind, obj: Json) -> None:
-        """Create an object, if the cache does not have it; wait for the end of one of an old owner."""
+    async def ensure(self, kind: Kind, obj: Json) -> Json:
+        """Return the cached object; create it if the cache does not have it.
+
+        An object of an old owner is waited for: it will be gone soon.
+        """
         there = self.cached(kind, obj["metadata"]["name"])
         if there is None:
             try:
-                await self.create(kind, obj)
+                return await self.create(kind, obj)
             except AlreadyExistsError:
                 there = await self.live(kind, obj["metadata"]["name"], obj["metadata"]["namespace"])
-        if there is not None and _owners(there) != _owners(obj):
+        if there is None or _owners(there) != _owners(obj):
             raise AgainError("an object of an old owner is in the way")
+        return there
 
     async def delete(self, kind: Kind, name: str, *, namespace: str = "default", **given: str) -> None:
         """Delete an object, with the preconditions that are given."""
@@ -160,7 +164,7 @@ def size_of(volume: Json) -> int:
 
 # ------------------------------------------------------------------------------- leaders
 
-LEASE_SECONDS, RENEW_SECONDS = 15.0, 2.0
+LEASE_SECONDS, RENEW_SECONDS = 15.0, 4.0
 
 
 class Elected(Reconciler):
@@ -183,6 +187,11 @@ class Elected(Reconciler):
                 await self._renewed(client, clock)
             work.cancel()
         raise AgainError("the lease is lost")
+
+    async def resync(self) -> None:
+        """Reconcile every object, if it leads."""
+        if self.caches:
+            await super().resync()
 
     async def _renewed(self, client: Client, clock: Clock) -> bool:
         began, where = clock.monotonic(), ObjectRef(LEASE, "museum", "default")

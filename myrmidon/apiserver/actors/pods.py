@@ -136,16 +136,16 @@ class Volumes(Follower):
                 self._dirty[f"{namespace_of(pod)}/{claim}"] = None
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Bind a pending claim, with the capacity that it requests; release a deleted one."""
+        """Bind a claim, with the capacity that it requests now; release a deleted one."""
         path = f"/api/v1/namespaces/{namespace_of(obj)}/persistentvolumeclaims/{name_of(obj)}"
         if is_deleting(obj):
             self._release(server, obj, path)
             return
-        if _phase(obj) == "Bound":
+        capacity = (obj["spec"].get("resources") or {}).get("requests") or {}
+        if _phase(obj) == "Bound" and (obj.get("status") or {}).get("capacity") == capacity:
             return
         if not obj["spec"].get("volumeName"):
             patch(server, path, {"spec": {"volumeName": f"pvc-{uid_of(obj)}"}})
-        capacity = (obj["spec"].get("resources") or {}).get("requests") or {}
         bound = {
             "phase": "Bound",
             "accessModes": obj["spec"].get("accessModes") or [],

@@ -11,11 +11,11 @@ import asyncio
 from contextlib import nullcontext, suppress
 from typing import Any
 
-from myrmidon.api.objects.accessors import Json, namespace_of
+from myrmidon.api.objects.accessors import Json, is_deleting, namespace_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.errors import ApiError, NotFoundError, UsageError
+from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError, UsageError
 from myrmidon.io.client import Client
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing.simulation.actions import thawed
@@ -76,7 +76,7 @@ class ScenarioUser:
             self.made[_key(ref)] = self.ever[_key(ref)] = manifest
             self._note("create", ref, manifest)
             with self._tolerating():
-                obj = _like(obj, await self._client.send(Request(Verb.CREATE, ref, manifest)))
+                obj = _like(obj, await self._create(Request(Verb.CREATE, ref, manifest)))
         return obj
 
     async def apply(self, obj: Any) -> Any:
@@ -166,6 +166,17 @@ class ScenarioUser:
                     self.made[_key(ref)] = manifest
                     self._note("create", ref, manifest)
                     await self._client.send(Request(Verb.CREATE, ref, manifest))
+
+    async def _create(self, request: Request) -> Json:
+        """Create an object; one of the same name that is being deleted is waited for."""
+        try:
+            return await self._client.send(request)
+        except AlreadyExistsError:
+            there = await self._read(request.ref)
+            if there is not None and not is_deleting(there):
+                raise
+        await self._gone(request.ref)
+        return await self._client.send(request)
 
     async def _gone(self, ref: ObjectRef) -> bool:
         ends_at = self._run.loop.time() + _GONE_SECONDS

@@ -16,7 +16,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.paths import collection_path
 from myrmidon.api.requests.transport import HttpRequest, Transport
-from myrmidon.errors import MyrmidonError
+from myrmidon.errors import AmbiguousError, MyrmidonError
 from myrmidon.io.client import Client
 
 IDLE_SECONDS = 200.0  # a watch that is silent for so long is opened again
@@ -125,6 +125,8 @@ class Naive:
                 async with self._transport.stream(
                     HttpRequest("GET", collection_path(kind, ""), query)
                 ) as stream:
+                    if stream.status != 200:
+                        raise AmbiguousError(f"the watch was refused: {stream.status}")
                     lines = stream.lines()
                     while True:
                         async with asyncio.timeout(IDLE_SECONDS):
