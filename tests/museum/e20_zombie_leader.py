@@ -80,7 +80,8 @@ def allocation(make: Any) -> Any:
         sim.never("two Things have one CIDR", shared)
         sim.ignore("Thing status.cidr")  # which Thing gets which CIDR depends on the order
         sim.retains("ConfigMap")
-        for name in "dcba":
+        await sim.settle()
+        for name in "dcba":  # a new leader sees them in another order
             await sim.user.create(thing(name))
         await sim.settle()
 

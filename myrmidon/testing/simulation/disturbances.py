@@ -118,7 +118,7 @@ def _monkey(run: Stage, index: int, action: Action, process: StageProcess) -> No
             path = run.path_of(found, obj)
             run.director.mark(index)
             if action.how == "delete":
-                run.meddle("DELETE", path)
+                run.meddle("DELETE", path, {"propagationPolicy": "Background"})
             elif action.how == "status":
                 run.meddle("PATCH", f"{path}/status", {"status": thawed(action.body)}, _MERGE)
             else:

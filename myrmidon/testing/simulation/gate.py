@@ -55,6 +55,7 @@ class Gate:
         """Send a request, with the faults that are due at it."""
         run, process = self._run, self._process
         run.refuse_if_over()
+        issued = (run.loop.time(), process.renewed_at)
         subject = run.describer.describe(request)
         fault = None
         due = run.director.at_request(subject)
@@ -69,6 +70,7 @@ class Gate:
         latency = process.latency(run.loop.time())
         if latency:
             await run.clock.sleep(latency / 2)
+        process.issued = issued  # the server acts before any other request of the process
         response = await self._exchange(request, subject, fault, deadline)
         if latency:
             await run.clock.sleep(latency / 2)

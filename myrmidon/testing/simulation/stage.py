@@ -37,6 +37,7 @@ class StageProcess(Protocol):
     clock: ProcessClock
     is_stalled: bool
     renewed_at: float
+    issued: tuple[float, float]
     streams: list[tuple[Callable[[], Any], ...]]
 
     def crash(self, down: float = ...) -> None:
