@@ -1,7 +1,17 @@
 """E2: the StatefulSet is deleted before the volume is resized, and says whether a resize is due."""
 
 from myrmidon.api import Json
-from tests.museum.kit import PVC, STATEFUL_SET, Exhibit, Reconciler, claim, editing, size_of, stateful_set
+from tests.museum.kit import (
+    PVC,
+    STATEFUL_SET,
+    Exhibit,
+    Reconciler,
+    claim,
+    editing,
+    size_of,
+    stateful_set,
+    without_pods,
+)
 
 
 class DestroyFirst(Reconciler):
@@ -14,13 +24,19 @@ class DestroyFirst(Reconciler):
         size = obj["spec"]["size"]
         volume = await self.ensure(PVC, self.child(obj, PVC, "data", **claim(size)))
         there = self.cached(STATEFUL_SET, "a")
-        if there is not None and there["spec"]["template"]["metadata"]["annotations"]["size"] != str(size):
+        if there is not None and there["spec"]["template"]["metadata"]["annotations"][
+            "size"
+        ] != str(size):
             await self.resize(there, volume, size)
             there = None
         if there is None:
-            await self.create(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(1, size=str(size))))
+            await self.create(
+                STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(1, size=str(size)))
+            )
         elif there["spec"]["replicas"] != 1:
-            await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": 1}})
+            await self.client.update(
+                STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": 1}}
+            )
 
     async def resize(self, there: Json, volume: Json | None, size: int) -> None:
         """Delete the StatefulSet, then resize the volume."""
@@ -30,7 +46,9 @@ class DestroyFirst(Reconciler):
     async def grow(self, volume: Json | None, size: int) -> None:
         """Resize the volume."""
         if volume is not None and size_of(volume) != size:
-            await self.client.update(PVC, {**volume, "spec": {**volume["spec"], **claim(size)["spec"]}})
+            await self.client.update(
+                PVC, {**volume, "spec": {**volume["spec"], **claim(size)["spec"]}}
+            )
 
 
 class VolumeFirst(DestroyFirst):
@@ -53,4 +71,5 @@ EXHIBIT = Exhibit(
     VolumeFirst,
     editing({"size": 10}, {"size": 15}),
     frozenset({"O1"}),
+    actors=without_pods,
 )

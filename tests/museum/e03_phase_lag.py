@@ -16,7 +16,9 @@ class PhaseLag(Reconciler):
         status = obj.get("status") or {}
         there, wanted = self.cached(STATEFUL_SET, "a"), obj["spec"]["replicas"]
         if there is None:
-            await self.ensure(STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(wanted)))
+            await self.ensure(
+                STATEFUL_SET, self.child(obj, STATEFUL_SET, "a", **stateful_set(wanted))
+            )
             return
         match status.get("phase"):
             case "Ongoing":
@@ -40,7 +42,9 @@ class PhaseLag(Reconciler):
     async def scale(self, there: Json, wanted: int) -> None:
         """Set the replicas of the StatefulSet."""
         if there["spec"]["replicas"] != wanted:
-            await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": wanted}})
+            await self.client.update(
+                STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": wanted}}
+            )
 
     async def decommission(self, obj: Json, there: Json, ordinal: int) -> None:
         """Remove the pod, then note it."""

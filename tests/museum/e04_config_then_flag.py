@@ -3,7 +3,15 @@
 from hashlib import sha256
 
 from myrmidon.api import Json
-from tests.museum.kit import CONFIG_MAP, POD, STATEFUL_SET, Exhibit, Reconciler, editing, stateful_set
+from tests.museum.kit import (
+    CONFIG_MAP,
+    POD,
+    STATEFUL_SET,
+    Exhibit,
+    Reconciler,
+    editing,
+    stateful_set,
+)
 
 
 class ConfigThenFlag(Reconciler):

@@ -3,7 +3,17 @@
 from typing import Any
 
 from myrmidon.api import Json
-from tests.museum.kit import CLEANUP, OWNER, PVC, Exhibit, Reconciler, claim, has_finalizer, thing, uid_of
+from tests.museum.kit import (
+    CLEANUP,
+    OWNER,
+    PVC,
+    Exhibit,
+    Reconciler,
+    claim,
+    has_finalizer,
+    thing,
+    uid_of,
+)
 
 
 class ZombieFinalizer(Reconciler):
@@ -29,7 +39,10 @@ class ZombieFinalizer(Reconciler):
     async def clean_up(self, obj: Json) -> None:
         """Delete the volume that has the name of the object as label."""
         volume = await self.live(PVC, "data")
-        if volume is not None and volume["metadata"]["labels"].get("app") == obj["metadata"]["name"]:
+        if (
+            volume is not None
+            and volume["metadata"]["labels"].get("app") == obj["metadata"]["name"]
+        ):
             await self.delete(PVC, "data")
 
     def _keys(self, kind: object, obj: Json) -> list[str]:

@@ -1,7 +1,17 @@
 """E7: stale replicas delete the volume of a pod that is wanted."""
 
 from myrmidon.api import Json
-from tests.museum.kit import PVC, STATEFUL_SET, Exhibit, Reconciler, claim, editing, stateful_set, uid_of
+from tests.museum.kit import (
+    PVC,
+    STATEFUL_SET,
+    Exhibit,
+    Reconciler,
+    claim,
+    editing,
+    stateful_set,
+    uid_of,
+    without_pods,
+)
 
 
 class StaleScaleDown(Reconciler):
@@ -20,7 +30,9 @@ class StaleScaleDown(Reconciler):
         surplus = [pvc for pvc in self.owned(PVC, obj) if _ordinal(pvc) >= replicas]
         if there["spec"]["replicas"] != replicas:
             await self.may_destroy(obj)
-            await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}})
+            await self.client.update(
+                STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}}
+            )
         for volume in surplus:
             await self.may_destroy(obj)
             await self.delete(PVC, volume["metadata"]["name"], uid=uid_of(volume))
@@ -50,4 +62,5 @@ EXHIBIT = Exhibit(
     LiveScaleDown,
     editing({"replicas": 2}, {"replicas": 1}, {"replicas": 2}),
     frozenset({"O4"}),
+    actors=without_pods,
 )

@@ -22,7 +22,9 @@ class MissedEdge(Reconciler):
         wanted = self.child(obj, STATEFUL_SET, "a", **stateful_set(replicas))
         there = await self.ensure(STATEFUL_SET, wanted)
         if there["spec"]["replicas"] != replicas:
-            await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}})
+            await self.client.update(
+                STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}}
+            )
         for volume in self.owned(PVC, obj):
             ordinal = int(volume["metadata"]["name"].rpartition("-")[2])
             if ordinal >= replicas and self.is_unused(ordinal):

@@ -1,7 +1,7 @@
 """E9: a guard against scaling down compares with what was applied last."""
 
 from myrmidon.api import Json
-from tests.museum.kit import STATEFUL_SET, Exhibit, Reconciler, editing, stateful_set
+from tests.museum.kit import STATEFUL_SET, Exhibit, Reconciler, editing, stateful_set, without_pods
 
 
 class Guarded(Reconciler):
@@ -19,7 +19,9 @@ class Guarded(Reconciler):
         if self.refuses(replicas, there["spec"]["replicas"]):
             await self.set_status(obj, phase="Rejected")
             return
-        await self.client.update(STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}})
+        await self.client.update(
+            STATEFUL_SET, {**there, "spec": {**there["spec"], "replicas": replicas}}
+        )
 
     def refuses(self, wanted: int, applied: int) -> bool:
         """Whether it would scale down."""
@@ -41,4 +43,5 @@ EXHIBIT = Exhibit(
     LastSpecWins,
     editing({"replicas": 1}, {"replicas": 3}, {"replicas": 2}),
     frozenset({"O3"}),
+    actors=without_pods,
 )

@@ -3,7 +3,16 @@
 from typing import Any
 
 from myrmidon.api import Json
-from tests.museum.kit import CLEANUP, CONFIG_MAP, OWNER, Exhibit, Reconciler, has_finalizer, thing, uid_of
+from tests.museum.kit import (
+    CLEANUP,
+    CONFIG_MAP,
+    OWNER,
+    Exhibit,
+    Reconciler,
+    has_finalizer,
+    thing,
+    uid_of,
+)
 
 
 class CrossNamespaceOwner(Reconciler):

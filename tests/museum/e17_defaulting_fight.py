@@ -63,7 +63,9 @@ class Defaulter:
                 self._due[key] = now.replace(microsecond=0) + STEP
             elif at <= now:
                 del self._due[key]
-                patch(server, "/api/v1/namespaces/default/configmaps/a", {"data": {"zone": "default"}})
+                patch(
+                    server, "/api/v1/namespaces/default/configmaps/a", {"data": {"zone": "default"}}
+                )
                 wrote = True
         return wrote
 

@@ -20,8 +20,9 @@ from myrmidon.api.objects.accessors import is_deleting
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.transport import Transport
 from myrmidon.api.values.timestamps import write_time
+from myrmidon.apiserver.actors import housekeepers
 from myrmidon.apiserver.actors.actor import Actor, ServerAccess
-from myrmidon.apiserver.actors.pods import Kubelet
+from myrmidon.apiserver.actors.pods import Kubelet, Volumes
 from myrmidon.errors import AlreadyExistsError, MyrmidonError, NotFoundError
 from myrmidon.io.client import Client
 from myrmidon.testing.simulation.scenarios import Scenario
@@ -84,7 +85,10 @@ class Reconciler(Naive):
     async def require_current(self, obj: Json) -> None:
         """Raise unless the object is the newest version: for decisions that cannot be undone."""
         found = await self.live(self.resources[0].KIND, obj["metadata"]["name"])
-        if found is None or found["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
+        if (
+            found is None
+            or found["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]
+        ):
             raise AgainError("the cache is behind")
 
     # ------------------------------------------------------------------------------ writing
@@ -104,7 +108,9 @@ class Reconciler(Naive):
             raise AgainError("an object of an old owner is in the way")
         return there
 
-    async def delete(self, kind: Kind, name: str, *, namespace: str = "default", **given: str) -> None:
+    async def delete(
+        self, kind: Kind, name: str, *, namespace: str = "default", **given: str
+    ) -> None:
         """Delete an object, with the preconditions that are given."""
         try:
             await self.client.delete(ObjectRef(kind, name, namespace), **given)  # type: ignore[arg-type]
@@ -120,7 +126,9 @@ class Reconciler(Naive):
 
     async def set_finalizers(self, obj: Json, *wanted: str) -> None:
         """Replace the finalizers; a version that is not the newest is refused."""
-        await self.client.update(Thing.KIND, {**obj, "metadata": {**obj["metadata"], "finalizers": list(wanted)}})
+        await self.client.update(
+            Thing.KIND, {**obj, "metadata": {**obj["metadata"], "finalizers": list(wanted)}}
+        )
 
 
 def _owners(obj: Json) -> list[str]:
@@ -199,7 +207,11 @@ class Elected(Reconciler):
             try:
                 lease = await client.get(where)
             except NotFoundError:
-                lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "museum", "namespace": "default"}}
+                lease = {
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": "Lease",
+                    "metadata": {"name": "museum", "namespace": "default"},
+                }
                 lease = await client.create(LEASE, {**lease, "spec": self._claim(clock.now())})
             spec = lease.get("spec") or {}
             if spec.get("holderIdentity") != self.identity and not self._expired(lease, began):
@@ -221,10 +233,19 @@ class Elected(Reconciler):
 
     def _claim(self, now: datetime) -> Json:
         stamp = write_time(now).replace("Z", ".000000Z")
-        return {"holderIdentity": self.identity, "leaseDurationSeconds": int(LEASE_SECONDS), "renewTime": stamp}
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(LEASE_SECONDS),
+            "renewTime": stamp,
+        }
 
 
 # -------------------------------------------------------------------------------- actors
+
+
+def without_pods() -> list[Actor]:
+    """Return the actors of a cluster in which StatefulSets are only stored, for quicker runs."""
+    return [*housekeepers(), Volumes()]
 
 
 class SlowKubelet(Kubelet):
@@ -297,5 +318,3 @@ def editing(*specs: dict[str, Any]) -> Play:
         return edited
 
     return play
-
-

@@ -2,11 +2,13 @@
 
 In this order, so that a small budget finds most:
 
-1. at every write: crash, lost and ambiguous answers, refusals; user edits, deletions and recreations
+1. at every write: crash, lost and ambiguous answers; user edits, deletions and recreations.  Each kind
+   of fault at all writes before the next kind, because most bugs have one write that shows them
 2. lag and hold of the written kind; for replicas: a lost lease, a pause
 3. at every watch delivery: end, 410, repetition, hold, a restart with old views per kind
 4. start states: children that are missing, drifted or terminating when a process starts
-5. the world: webhooks, rights, the garbage collector, clocks
+5. at every write: refusals, and crashes before it
+6. the world: webhooks, rights, the garbage collector, clocks
 
 Left out are moments that lead to the same world: a crash before a write and a crash after the write
 before it are the same if nothing else happened in between.
@@ -35,6 +37,7 @@ def depth_one(facts: Facts) -> Iterator[Plan]:
     yield from _staleness_at_writes(facts)
     yield from _at_events(facts)
     yield from start_states(facts)
+    yield from _refusals_at_writes(facts)
     yield from _world(facts)
 
 
@@ -43,24 +46,32 @@ def _one(moment: Moment, action: Action) -> Plan:
 
 
 def _at_writes(facts: Facts) -> Iterator[Plan]:
-    edits = [(key, body) for what, key, body in facts.steps if what == "patch"]
+    moments = [write(number) for number in range(1, len(facts.writes) + 1)]
+    for action in (do.crash("after"), do.applied_then("timeout"), do.lost()):
+        yield from (_one(moment, action) for moment in moments)
+    for action in _steps_of_the_user(facts):
+        yield from (_one(moment, action) for moment in moments)
+
+
+def _steps_of_the_user(facts: Facts) -> Iterator[Action]:
+    for target in facts.made:
+        yield do.user("delete", target)
+        yield do.user("recreate", target)
+    for what, target, body in facts.steps:
+        if what == "patch":
+            yield do.user("edit", target, body)
+
+
+def _refusals_at_writes(facts: Facts) -> Iterator[Plan]:
     last = None
     for number, fact in enumerate(facts.writes, 1):
         moment = write(number)
         if last is None or last.after != fact.before or fact.at - last.at > _SAME_TIME_SECONDS:
             yield _one(moment, do.crash("before"))
-        yield _one(moment, do.crash("after"))
-        yield _one(moment, do.applied_then("timeout"))
-        yield _one(moment, do.lost())
         yield _one(moment, do.applied_then("reset"))
         yield _one(moment, do.applied_then("500"))
         for code in _REFUSALS:
             yield _one(moment, do.reply(code))
-        for target in facts.made:
-            yield _one(moment, do.user("delete", target))
-            yield _one(moment, do.user("recreate", target))
-        for target, body in edits:
-            yield _one(moment, do.user("edit", target, body))
         last = fact
 
 

@@ -100,7 +100,9 @@ class Naive:
             try:
                 query = (("resourceVersion", self.first_list),) if self.first_list else ()
                 answer = await self._transport.send(
-                    HttpRequest("GET", collection_path(kind, ""), query, {"accept": "application/json"})
+                    HttpRequest(
+                        "GET", collection_path(kind, ""), query, {"accept": "application/json"}
+                    )
                 )
             except MyrmidonError:
                 await self.clock.sleep(1.0)
