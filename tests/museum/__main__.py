@@ -48,7 +48,10 @@ def _sweep(found: list[Finding], runs: int, seconds: float) -> None:
     while real_seconds() < ends_at and any(twin.runs < share for twin in twins):
         for twin in twins:
             if twin.runs < share and real_seconds() < ends_at:
+                before = len(twin.failures)
                 twin.run(min(_BATCH, share - twin.runs))
+                for failure in twin.failures[before:]:
+                    print(failure.story(), file=sys.stderr, flush=True)  # noqa: T201 - a command
     for finding, twin in zip(found, twins, strict=True):
         finding.twin_runs, finding.false_alarms = twin.runs, len(twin.failures)
         finding.alarms = [
@@ -66,9 +69,10 @@ def _show(found: list[Finding]) -> None:
             f"{'-' if one.shrunk_faults is None else one.shrunk_faults:>6} {one.twin_runs:9} {one.false_alarms:12}"
         )
     runs, alarms = sum(one.twin_runs for one in found), sum(one.false_alarms for one in found)
-    print(
+    said = (
         f"{sum(one.found for one in found)} of {len(found)} found; {alarms} alarms in {runs} runs"
-    )  # noqa: T201
+    )
+    print(said)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -2,7 +2,16 @@
 
 from myrmidon.api import Json
 from tests.museum.kit import (
-    POD, PVC, STATEFUL_SET, AgainError, Exhibit, Reconciler, claim, editing, stateful_set, uid_of,
+    POD,
+    PVC,
+    STATEFUL_SET,
+    AgainError,
+    Exhibit,
+    Reconciler,
+    claim,
+    editing,
+    stateful_set,
+    uid_of,
 )  # fmt: skip
 
 

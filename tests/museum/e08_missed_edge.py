@@ -5,7 +5,16 @@ from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.pods import Kubelet
 from tests.museum.kit import (
-    POD, PVC, STATEFUL_SET, Exhibit, Reconciler, SlowKubelet, claim, editing, stateful_set, uid_of,
+    POD,
+    PVC,
+    STATEFUL_SET,
+    Exhibit,
+    Reconciler,
+    SlowKubelet,
+    claim,
+    editing,
+    stateful_set,
+    uid_of,
 )  # fmt: skip
 
 

@@ -4,7 +4,15 @@ from typing import Any
 
 from myrmidon.api import Json
 from tests.museum.kit import (
-    CLEANUP, CONFIG_MAP, OWNER, AgainError, Exhibit, Reconciler, has_finalizer, thing, uid_of,
+    CLEANUP,
+    CONFIG_MAP,
+    OWNER,
+    AgainError,
+    Exhibit,
+    Reconciler,
+    has_finalizer,
+    thing,
+    uid_of,
 )  # fmt: skip
 
 

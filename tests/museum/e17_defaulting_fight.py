@@ -46,9 +46,9 @@ class Defaulter:
     def observe(self, change: StoredChange) -> None:
         """Note a ConfigMap without the default."""
         value = change.record.value
-        if change.resource == "configmaps" and value["metadata"]["name"] == "a":
-            if not change.deleted and "zone" not in (value.get("data") or {}):
-                self._due.setdefault(change.record.key, None)
+        lacks = "zone" not in (value.get("data") or {}) and value["metadata"]["name"] == "a"
+        if change.resource == "configmaps" and lacks and not change.deleted:
+            self._due.setdefault(change.record.key, None)
 
     def due(self) -> datetime | None:
         """Return when the next default is due."""

@@ -205,7 +205,7 @@ class Elected(Reconciler):
         began, where = clock.monotonic(), ObjectRef(LEASE, "museum", "default")
         try:
             try:
-                lease = await client.get(where)
+                lease = self._lease or await client.get(where)
             except NotFoundError:
                 lease = {
                     "apiVersion": "coordination.k8s.io/v1",
@@ -216,12 +216,15 @@ class Elected(Reconciler):
             spec = lease.get("spec") or {}
             if spec.get("holderIdentity") != self.identity and not self._expired(lease, began):
                 return False
-            await client.update(LEASE, {**lease, "spec": self._claim(clock.now())})
+            self._lease = await client.update(LEASE, {**lease, "spec": self._claim(clock.now())})
         except MyrmidonError:
+            self._lease = None
             return False
         self.leads_until = began + LEASE_SECONDS - 5.0
         return True
 
+    _lease: Json | None = None
+    """The Lease as it was last written by this process."""
     _seen: tuple[str, float] = ("", 0.0)
 
     def _expired(self, lease: Json, now: float) -> bool:

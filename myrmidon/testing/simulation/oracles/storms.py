@@ -37,7 +37,7 @@ def check_fights(run: Run, changes: Sequence[JudgedChange]) -> None:
     for name, seen in history.items():
         states = [content for content, by_controller in seen if by_controller]
         back = sum(
-            1 for (first, _), (middle, _), (last, by_controller) in zip(seen, seen[1:], seen[2:])
+            1 for (first, _), (middle, _), (last, by_controller) in zip(seen, seen[1:], seen[2:], strict=False)
             if by_controller and first == last != middle
         )  # fmt: skip
         if back > FIGHT_MAX:
