@@ -271,7 +271,7 @@ class SlowKubelet(Kubelet):
 
 # ------------------------------------------------------------------------------- exhibits
 
-Make = Callable[[], Any]
+Make = Callable[..., Any]
 Play = Callable[[Make], Callable[[Any], Any]]
 
 

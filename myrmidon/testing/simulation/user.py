@@ -4,7 +4,7 @@ The steps of the user never fail because of injected faults of the network.  The
 fault of the plan was faster (the object was deleted already); the scenario then goes on.
 
 Edits that a plan leaves out are not lost: they are sent together with the next edit of the object, as
-if the user had typed faster than the controller looked.
+if the user had typed faster than the controller looked.  So are creates, with ``HELD_CREATE``.
 """
 
 import asyncio
@@ -23,6 +23,8 @@ from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.embedded import USER
 from myrmidon.testing.simulation.stage import Stage
 
+HELD_CREATE = -1
+"""In place of the number of an edit: objects are created together with their first edit."""
 _GONE_SECONDS = 300.0  # how long the user waits for a deletion before creating the object again
 
 
@@ -53,6 +55,8 @@ class ScenarioUser:
         self._client = Client(Entrance(run, USER), clock=run.clock)
         self._lock = asyncio.Lock()
         self.edits = 0
+        self.edited_at: int | None = None
+        """The number of commits before the scenario's first edit."""
         self.taken = 0
         """How many steps the scenario has made."""
         self.interfered: list[tuple[int, str, str, Json]] = []
@@ -64,6 +68,7 @@ class ScenarioUser:
         self.steps: list[tuple[str, str, Json]] = []
         """Every step: what, which object, and the body."""
         self._held_back: dict[str, Json] = {}
+        self._unborn: dict[str, Json] = {}
 
     async def create(self, obj: Any) -> Any:
         """Create an object: a Resource, a manifest or a model; return it as the server stored it."""
@@ -71,6 +76,12 @@ class ScenarioUser:
         await self._before_step()
         manifest = manifest_of(obj)
         ref = self._place(manifest)
+        if HELD_CREATE in self._run.plan.skipped_edits:
+            self._unborn[_key(ref)] = manifest
+            return obj
+        return await self._born(ref, manifest, obj)
+
+    async def _born(self, ref: ObjectRef, manifest: Json, obj: Any) -> Any:
         async with self._lock:
             self.taken += 1
             self.made[_key(ref)] = self.ever[_key(ref)] = manifest
@@ -102,6 +113,10 @@ class ScenarioUser:
             self._held_back[key] = body
             return obj
         await self._before_step()
+        if self.edited_at is None:
+            self.edited_at = len(self._run.trace.commits)
+        if key in self._unborn:
+            return await self._born(ref, patched(self._unborn.pop(key), body), obj)
         async with self._lock:
             self.taken += 1
             return await self._patch(ref, body, obj)
@@ -112,6 +127,8 @@ class ScenarioUser:
         ref = self._ref(obj)
         self._held_back.pop(_key(ref), None)
         await self._before_step()
+        if _key(ref) in self._unborn:
+            await self._born(ref, self._unborn.pop(_key(ref)), obj)
         async with self._lock:
             self.taken += 1
             self._note("delete", ref, {})
@@ -121,6 +138,9 @@ class ScenarioUser:
 
     async def finish(self) -> None:
         """Make the edits that were held back and had no later edit of their object."""
+        unborn, self._unborn = self._unborn, {}
+        for manifest in unborn.values():
+            await self._born(self._place(manifest), manifest, manifest)
         held, self._held_back = self._held_back, {}
         for key, body in held.items():
             ref = self._find(key)

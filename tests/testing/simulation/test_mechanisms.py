@@ -78,7 +78,8 @@ def test_the_role_of_a_generated_name_does_not_depend_on_the_order_of_objects() 
             "name": "a-xyz", "generateName": "a-", "uid": "2", "ownerReferences": [{"uid": "1"}],
         },
     }  # fmt: skip
-    assert roles_of([owner, child]) == roles_of([child, owner])
+    expected = {"1": "Thing a", "2": "Pod a-* of Thing a #1"}
+    assert roles_of([owner, child]) == roles_of([child, owner]) == expected
 
 
 def test_an_owner_in_another_namespace_is_a_failure_and_the_storm_ends_the_run() -> None:
