@@ -4,10 +4,11 @@ import pytest
 
 from myrmidon.testing.simulation.explorer import SimulationReport, explore
 from tests.museum.e01_half_pair import BothSecrets, HalfPair
+from tests.museum.e10_random_names import NumberedNames
 from tests.museum.kit import Thing as Gadget
 from tests.museum.kit import creation, thing
 
-__all__ = ["BothSecrets", "Gadget", "HalfPair", "creation", "gadget", "oracles"]
+__all__ = ["BothSecrets", "Gadget", "HalfPair", "NumberedNames", "creation", "gadget", "oracles"]
 
 
 def gadget(size: int = 1) -> Gadget:
