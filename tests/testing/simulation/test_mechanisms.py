@@ -83,7 +83,7 @@ def test_the_role_of_a_generated_name_does_not_depend_on_the_order_of_objects() 
 
 
 def test_an_owner_in_another_namespace_is_a_failure_and_the_storm_ends_the_run() -> None:
-    """O6 names the reference, O7 the storm; the run is short all the same."""
+    """One oracle names the reference, another the storm; the run is short all the same."""
     result = ACROSS.scenario(ACROSS.buggy).run()
     assert {"O6", "O7"} <= {one.oracle for one in result.failures}
     assert len(result.trace.commits) < 3000
