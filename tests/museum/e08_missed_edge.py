@@ -68,6 +68,6 @@ EXHIBIT = Exhibit(
     MissedEdge,
     LevelTriggered,
     editing({"replicas": 2}, {"replicas": 1}),
-    frozenset({"O1", "O5"}),
+    frozenset({"O1", "O3", "O5"}),
     actors=_actors,
 )
