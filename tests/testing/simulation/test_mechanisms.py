@@ -9,9 +9,11 @@ from myrmidon.testing.simulation import actions as a
 from myrmidon.testing.simulation import triggers as t
 from myrmidon.testing.simulation.normalisation import roles_of
 from myrmidon.testing.simulation.references import References
+from tests.museum.e02_destroy_first_resize import EXHIBIT as RESIZE
 from tests.museum.e15_cross_namespace_owner import EXHIBIT as ACROSS
 from tests.museum.e20_zombie_leader import EXHIBIT as ZOMBIE
-from tests.museum.kit import PVC, Reconciler, claim, thing
+from tests.museum.kit import CONFIG_MAP, PVC, Reconciler, claim, editing, thing
+from tests.testing.simulation.naive import ref
 from tests.testing.simulation.things import Things
 from tests.testing.simulation.things import thing as small
 
@@ -149,3 +151,31 @@ def test_a_claim_that_a_pod_uses_stays_until_the_pod_is_gone() -> None:
         assert not sim.world.exists("PVC", "data")
 
     simulate(used).check()
+
+
+class KeysStay(Reconciler):
+    """Adds keys to a ConfigMap and never removes one."""
+
+    children = (CONFIG_MAP,)
+
+    async def reconcile(self, obj: Json) -> None:
+        """Add the key of the spec."""
+        data = {obj["spec"]["cfg"]: "on"}
+        there = await self.ensure(CONFIG_MAP, self.child(obj, CONFIG_MAP, "a", data=data))
+        if not data.items() <= there["data"].items():
+            await self.client.patch(ref(CONFIG_MAP, "a"), {"data": data})
+
+
+def test_an_end_that_depends_on_the_first_spec_is_found_without_faults() -> None:
+    """An object that is created as its first edit leaves it has to end alike."""
+    references = References(Scenario(editing({"cfg": "x"}, {"cfg": "y"})(KeysStay)))
+    assert {one.oracle for one in references.failures} == {"O3"}
+
+
+def test_an_edit_before_the_controller_is_done_explains_fewer_creates() -> None:
+    """The StatefulSet is made once, with the second size; without faults it is made twice."""
+    references = References(RESIZE.scenario(RESIZE.fixed))
+    late = Plan.of((t.write(1), a.lost()), (t.write(2), a.lost()))
+    result = references.run(late)
+    assert result.summary["create", "StatefulSet default/a"] == 1
+    assert not result.failures
