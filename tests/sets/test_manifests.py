@@ -347,7 +347,7 @@ def test_a_class_is_not_an_object() -> None:
     with pytest.raises(OutputError) as error:
         manifest_of(Shop)
     assert str(error.value) == (
-        "the class Shop is not an object that can be applied or deleted.\n"
+        "the class Shop is not an object that can be applied.\n"
         "  fix: pass an object of it, such as Shop(...)"
     )
 

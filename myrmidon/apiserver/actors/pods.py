@@ -2,12 +2,21 @@
 
 from datetime import datetime, timedelta
 
-from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    finalizers_of,
+    is_deleting,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
 from myrmidon.apiserver.store import StoredChange
+
+_PROTECTION = "kubernetes.io/pvc-protection"
 
 
 class Kubelet:
@@ -112,24 +121,54 @@ class Jobs(Follower):
 
 
 class Volumes(Follower):
-    """Binds every PersistentVolumeClaim, without any storage behind it."""
+    """Binds every PersistentVolumeClaim, without any storage behind it.
+
+    It also releases claims that are being deleted, as the PVC protection controller does: once no
+    pod uses a claim, its protection finalizer is removed.
+    """
 
     resource, kind, api_version = "persistentvolumeclaims", "PersistentVolumeClaim", "v1"
 
+    def observe(self, change: StoredChange) -> None:
+        """Mark claims as dirty that changed, or that a deleted pod used."""
+        super().observe(change)
+        if change.resource == "pods" and change.deleted:
+            pod = change.record.value
+            for claim in _claims(pod):
+                self._dirty[f"{namespace_of(pod)}/{claim}"] = None
+
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Bind a pending claim, with the capacity that it requests."""
-        if is_deleting(obj) or _phase(obj) == "Bound":
-            return
+        """Bind a claim, with the capacity that it requests now; release a deleted one."""
         path = f"/api/v1/namespaces/{namespace_of(obj)}/persistentvolumeclaims/{name_of(obj)}"
+        if is_deleting(obj):
+            self._release(server, obj, path)
+            return
+        capacity = (obj["spec"].get("resources") or {}).get("requests") or {}
+        if _phase(obj) == "Bound" and (obj.get("status") or {}).get("capacity") == capacity:
+            return
         if not obj["spec"].get("volumeName"):
             patch(server, path, {"spec": {"volumeName": f"pvc-{uid_of(obj)}"}})
-        capacity = (obj["spec"].get("resources") or {}).get("requests") or {}
         bound = {
             "phase": "Bound",
             "accessModes": obj["spec"].get("accessModes") or [],
             "capacity": capacity,
         }
         patch(server, f"{path}/status", {"status": bound})
+
+    def _release(self, server: ServerAccess, obj: Json, path: str) -> None:
+        """Remove the protection finalizer of a claim that no pod uses."""
+        kept = [one for one in finalizers_of(obj) if one != _PROTECTION]
+        pods = (one.value for one in server.store.scan("pods", f"{namespace_of(obj)}/"))
+        if _PROTECTION not in finalizers_of(obj) or any(name_of(obj) in _claims(p) for p in pods):
+            return
+        patch(server, path, {"metadata": {"finalizers": kept or None, "uid": uid_of(obj)}})
+
+
+def _claims(pod: Json) -> list[str]:
+    """Return the names of the claims that a pod uses."""
+    volumes = (pod.get("spec") or {}).get("volumes") or ()
+    found = (volume.get("persistentVolumeClaim") or {} for volume in volumes)
+    return [str(claim["claimName"]) for claim in found if claim.get("claimName")]
 
 
 def _path(pod: Json) -> str:

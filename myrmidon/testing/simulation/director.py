@@ -6,9 +6,14 @@ It also knows which faults had an effect.  A fault whose moment never came, or t
 
 from collections.abc import Iterator
 
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
-from myrmidon.testing.simulation.requests import RequestSubject
+from myrmidon.testing.simulation.requests import RequestSubject, name_in
 from myrmidon.testing.simulation.triggers import Moment
+
+STORM_MAX = 600
+"""Writes to one object, which no scenario of a few edits explains."""
+_STORM_UNNAMED_MAX = 5000  # creates with generated names, of all objects of a kind
 
 
 class Director:
@@ -19,6 +24,7 @@ class Director:
         self.fired = [False] * len(plan)
         self.requests = self.writes = 0
         self.events: dict[str, int] = {}
+        self._written: dict[tuple[str, str, str], int] = {}
         self._numbered: dict[tuple[str, int], list[int]] = {}
         self._matching: list[tuple[int, Moment]] = []
         self._seen = [0] * len(plan)
@@ -44,6 +50,13 @@ class Director:
         """Count the delivery of a watch event; return the faults that are due now."""
         self.events[kind] = self.events.get(kind, 0) + 1
         return list(self._matches("event", "", kind, "")) if self._matching else []
+
+    def is_storm(self, subject: RequestSubject, request: HttpRequest) -> bool:
+        """Count a write; return whether its object was written too often for any scenario."""
+        name = name_in(subject, request)
+        key = (subject.kind, subject.namespace, name)
+        count = self._written[key] = self._written.get(key, 0) + 1
+        return count > (STORM_MAX if name else _STORM_UNNAMED_MAX)
 
     def at(self, moment: str) -> list[tuple[int, PlannedFault]]:
         """Return the faults of a time or of the end."""

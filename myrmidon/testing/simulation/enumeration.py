@@ -2,11 +2,16 @@
 
 In this order, so that a small budget finds most:
 
-1. at every write: crash, lost and ambiguous answers, refusals; user edits, deletions and recreations
-2. lag and hold of the written kind; for replicas: a lost lease, a pause
-3. at every watch delivery: end, 410, repetition, hold, a restart with old views per kind
-4. start states: children that are missing, drifted or terminating when a process starts
-5. the world: webhooks, rights, the garbage collector, clocks
+1. at every write: crash, lost and ambiguous answers
+2. for replicas: a pause, a lost lease; restarts with old views per kind
+3. at every write: edits, deletions and recreations by the user; lag and hold of the written kind
+4. at every watch delivery: end, 410, repetition, hold, a restart with old views per kind
+5. start states: children that are missing, drifted or terminating when a process starts
+6. at every write: refusals, and crashes before it
+7. the world: webhooks, rights, the garbage collector, clocks
+
+Each kind of fault comes at all writes before the next kind, because most bugs have one write that shows
+them.
 
 Left out are moments that lead to the same world: a crash before a write and a crash after the write
 before it are the same if nothing else happened in between.
@@ -32,9 +37,13 @@ _REFUSALS = (409, 429, 503, 500, 403)
 def depth_one(facts: Facts) -> Iterator[Plan]:
     """Return every plan with one fault, or with one restart and its circumstances."""
     yield from _at_writes(facts)
-    yield from _staleness_at_writes(facts)
+    yield from _among_replicas(facts)
+    yield from _old_views_at_writes(facts)
+    yield from _steps_of_the_user(facts)
+    yield from _lag_at_writes(facts)
     yield from _at_events(facts)
     yield from start_states(facts)
+    yield from _refusals_at_writes(facts)
     yield from _world(facts)
 
 
@@ -43,40 +52,53 @@ def _one(moment: Moment, action: Action) -> Plan:
 
 
 def _at_writes(facts: Facts) -> Iterator[Plan]:
-    edits = [(key, body) for what, key, body in facts.steps if what == "patch"]
+    moments = [write(number) for number in range(1, len(facts.writes) + 1)]
+    for action in (do.crash("after"), do.applied_then("timeout"), do.lost()):
+        yield from (_one(moment, action) for moment in moments)
+
+
+def _among_replicas(facts: Facts) -> Iterator[Plan]:
+    if facts.replicas > 1:
+        for action in (do.pause(20.0), do.lease("lose"), do.lease("steal")):
+            for number in range(1, len(facts.writes) + 1):
+                yield _one(write(number), action)
+
+
+def _old_views_at_writes(facts: Facts) -> Iterator[Plan]:
+    for back in range(1, _BACK_MAX + 1):
+        for kind in facts.stale_reads:
+            for number in range(1, len(facts.writes) + 1):
+                yield _restart(write(number), (do.travel(kind, back),))
+
+
+def _steps_of_the_user(facts: Facts) -> Iterator[Plan]:
+    edits = [(target, body) for what, target, body in facts.steps if what == "patch"]
+    actions = [do.user("edit", target, body) for target, body in edits]
+    for how in ("delete", "recreate"):
+        actions += [do.user(how, target) for target in facts.made]
+    for action in actions:
+        for number in range(1, len(facts.writes) + 1):
+            yield _one(write(number), action)
+
+
+def _lag_at_writes(facts: Facts) -> Iterator[Plan]:
+    for number, fact in enumerate(facts.writes, 1):
+        if fact.kind in facts.events:
+            yield _one(write(number), do.lag(fact.kind, 20.0))
+            yield _one(write(number), do.hold(fact.kind, 45.0))
+
+
+def _refusals_at_writes(facts: Facts) -> Iterator[Plan]:
     last = None
     for number, fact in enumerate(facts.writes, 1):
         moment = write(number)
         if last is None or last.after != fact.before or fact.at - last.at > _SAME_TIME_SECONDS:
             yield _one(moment, do.crash("before"))
-        yield _one(moment, do.crash("after"))
-        yield _one(moment, do.applied_then("timeout"))
-        yield _one(moment, do.lost())
         yield _one(moment, do.applied_then("reset"))
         yield _one(moment, do.applied_then("500"))
         for code in _REFUSALS:
             yield _one(moment, do.reply(code))
-        for target in facts.made:
-            yield _one(moment, do.user("delete", target))
-            yield _one(moment, do.user("recreate", target))
-        for target, body in edits:
-            yield _one(moment, do.user("edit", target, body))
         last = fact
-
-
-def _staleness_at_writes(facts: Facts) -> Iterator[Plan]:
-    for number, fact in enumerate(facts.writes, 1):
-        moment = write(number)
-        if fact.kind in facts.events:
-            yield _one(moment, do.lag(fact.kind, 20.0))
-            yield _one(moment, do.hold(fact.kind, 45.0))
-        if facts.replicas > 1:
-            yield _one(moment, do.lease("lose"))
-            yield _one(moment, do.lease("steal"))
-            yield _one(moment, do.pause(20.0))
-        for kind in facts.stale_reads:
-            for back in range(1, _BACK_MAX + 1):
-                yield _restart(moment, (do.travel(kind, back),))
 
 
 def _restart(moment: Moment, actions: tuple[Action, ...]) -> Plan:

@@ -97,6 +97,7 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
     if not settled:
         run.fail("O7", "settle", "the controllers do not settle after all faults are over")
         return
+    run.at_rest = run.objects()
     await run.rest()
     result.finished = True
 

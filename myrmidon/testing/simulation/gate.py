@@ -29,6 +29,7 @@ from myrmidon.apiserver.store import StoredChange
 from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.errors import AmbiguousError
 from myrmidon.testing.simulation.actions import Action
+from myrmidon.testing.simulation.director import STORM_MAX
 from myrmidon.testing.simulation.requests import RequestSubject
 from myrmidon.testing.simulation.stage import Stage, StageProcess
 from myrmidon.testing.simulation.staleness import StaleView
@@ -54,16 +55,22 @@ class Gate:
         """Send a request, with the faults that are due at it."""
         run, process = self._run, self._process
         run.refuse_if_over()
+        issued = (run.loop.time(), process.renewed_at)
         subject = run.describer.describe(request)
         fault = None
         due = run.director.at_request(subject)
+        if subject.counts and run.director.is_storm(subject, request):
+            run.fail("O7", f"storm of {subject.kind}", f"{subject} was sent {STORM_MAX} times")
+            await asyncio.Event().wait()  # the process has failed; more of the same says no more
         if due:
             fault = self._faults(due, subject)
+            await run.clock.sleep(0)  # a step of the user is made before the request arrives
         if run.loop.is_paused(self._incarnation):
             await run.clock.sleep(0)  # goes on when the process does
         latency = process.latency(run.loop.time())
         if latency:
             await run.clock.sleep(latency / 2)
+        process.issued = issued  # the server acts before any other request of the process
         response = await self._exchange(request, subject, fault, deadline)
         if latency:
             await run.clock.sleep(latency / 2)

@@ -41,8 +41,11 @@ def roles_of(objects: Iterable[Json]) -> dict[str, str]:
     found: dict[str, str] = {}
     counted: dict[str, int] = {}
     by_uid = {uid_of(obj): obj for obj in objects}
-    for uid, obj in by_uid.items():
-        found[uid] = _role(obj, found, counted)
+    # Objects with names of their own first: an owner may come after its children in the list.
+    for generated in (False, True):
+        for uid, obj in by_uid.items():
+            if bool(obj["metadata"].get("generateName")) == generated:
+                found[uid] = _role(obj, found, counted)
     return found
 
 

@@ -50,6 +50,7 @@ class SimulatedProcess:
         self._failures = 0
         self.is_stalled = False
         self.renewed_at = 0.0  # when the server accepted its last write of the Lease
+        self.issued = (0.0, 0.0)  # when it issued the current request, and renewed_at at that time
 
     # ---------------------------------------------------------------------------- its life
 

@@ -121,3 +121,9 @@ class Facts:
     children: list[str] = field(default_factory=list)
     """The objects that controllers created, as ``Kind/namespace/name``."""
     is_plain: bool = False
+    begun: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The summary of what controllers had made before the scenario's first edit."""
+    taken: int = 0
+    """How many steps the scenario made."""
+    interfered: list[tuple[int, str, str, Json]] = field(default_factory=list)
+    """The steps of a plan's faults: after how many steps of the scenario, and what they did."""

@@ -96,9 +96,11 @@ class Run:
         self.states: dict[str, str] = {}
         """In a reference: the state that made a write, by the resourceVersion of its answer."""
         self.unseen_errors: list[str] = []
-        self.renewals: dict[int, float] = {}
-        """For each commit of a replica: when the server had last accepted its Lease."""
+        self.renewals: dict[int, tuple[float, float]] = {}
+        """For each commit of a replica: when it issued the write, and had renewed its Lease by then."""
         self.loop.set_exception_handler(self._unseen)
+        self.at_rest: list[Json] | None = None
+        """All objects when the controllers had settled after all faults; None before."""
         self.at_rest_from = 0
         """The number of commits before the controllers had to be at rest."""
         self._incarnations = 0
@@ -289,7 +291,7 @@ class Run:
         now = self.loop.time()
         revision = self.server.store.revision
         if process >= 0 and self.processes[process].replicas > 1:
-            self.renewals[len(self.trace.commits)] = self.processes[process].renewed_at
+            self.renewals[len(self.trace.commits)] = self.processes[process].issued
         self.trace.commits.append(Commit(revision, now, name, process, incarnation))
         if self.server.store.all_changes(after=revision - 1)[-1].resource != _LEASES:
             self._changed_at = now
@@ -330,9 +332,8 @@ class Run:
         quiet = max((recipe.quiet_seconds for recipe, _ in self.recipes), default=0.0)
         if not quiet:
             return None
-        last = self.trace.commits[-1].at if self.trace.commits else 0.0
         started = max((process.started_at for process in self.processes), default=0.0)
-        until = max(last, started) + quiet
+        until = max(self._changed_at, started) + quiet
         return min(until, self.loop.next_timer()) if self.loop.time() < until else None
 
     def objects(self) -> list[Json]:

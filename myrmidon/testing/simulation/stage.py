@@ -37,6 +37,7 @@ class StageProcess(Protocol):
     clock: ProcessClock
     is_stalled: bool
     renewed_at: float
+    issued: tuple[float, float]
     streams: list[tuple[Callable[[], Any], ...]]
 
     def crash(self, down: float = ...) -> None:
@@ -161,6 +162,10 @@ class Stage(Protocol):
         """Let a fault of the world happen."""
         ...
 
+    async def settle(self, within: float) -> bool:
+        """Let time pass until no process has work."""
+        ...
+
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call a function of the environment after a time."""
         ...
@@ -175,6 +180,10 @@ class Stage(Protocol):
 
     def next_incarnation(self) -> int:
         """Return the number of the next incarnation."""
+        ...
+
+    def fail(self, oracle: str, role: str, message: str) -> None:
+        """Note that a property did not hold."""
         ...
 
     def note(self, who: str, what: str, detail: str = "") -> None:

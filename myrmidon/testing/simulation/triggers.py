@@ -6,6 +6,7 @@
     request(17)                                  the 17th request, reads included
     event("Pod", 4)                              the fourth watch event about Pods that is delivered
     time(90.0)                                   90 seconds after the start
+    step(2)                                      before the scenario's third step, at rest
     end()                                        after the scenario's last step
 
 Writes of Leases and Events are not counted, because their number depends on time alone.  A call of
@@ -21,7 +22,7 @@ from typing import Literal, TypeAlias, get_args
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import UsageError
 
-On: TypeAlias = Literal["write", "request", "event", "time", "end"]
+On: TypeAlias = Literal["write", "request", "event", "time", "step", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,11 @@ def event(kind: str = "", occ: int = 1) -> Moment:
 def time(seconds: float) -> Moment:
     """Return the trigger of a time after the start of the run."""
     return Moment("time", seconds=seconds)
+
+
+def step(number: int) -> Moment:
+    """Return the trigger of the rest after so many steps of the scenario; for references."""
+    return Moment("step", number)
 
 
 def end() -> Moment:

@@ -4,24 +4,27 @@ The steps of the user never fail because of injected faults of the network.  The
 fault of the plan was faster (the object was deleted already); the scenario then goes on.
 
 Edits that a plan leaves out are not lost: they are sent together with the next edit of the object, as
-if the user had typed faster than the controller looked.
+if the user had typed faster than the controller looked.  So are creates, with ``HELD_CREATE``.
 """
 
 import asyncio
 from contextlib import nullcontext, suppress
 from typing import Any
 
-from myrmidon.api.objects.accessors import Json, namespace_of
+from myrmidon.api.objects.accessors import Json, is_deleting, namespace_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.errors import ApiError, NotFoundError, UsageError
+from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError, UsageError
 from myrmidon.io.client import Client
 from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.testing.simulation.actions import thawed
 from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.embedded import USER
 from myrmidon.testing.simulation.stage import Stage
 
+HELD_CREATE = -1
+"""In place of the number of an edit: objects are created together with their first edit."""
 _GONE_SECONDS = 300.0  # how long the user waits for a deletion before creating the object again
 
 
@@ -52,6 +55,12 @@ class ScenarioUser:
         self._client = Client(Entrance(run, USER), clock=run.clock)
         self._lock = asyncio.Lock()
         self.edits = 0
+        self.edited_at: int | None = None
+        """The number of commits before the scenario's first edit."""
+        self.taken = 0
+        """How many steps the scenario has made."""
+        self.interfered: list[tuple[int, str, str, Json]] = []
+        """The steps of a plan's faults: after how many steps of the scenario, and what they did."""
         self.made: dict[str, Json] = {}
         """The manifest of each object that the user wants now, by ``Kind/name``."""
         self.ever: dict[str, Json] = {}
@@ -59,17 +68,26 @@ class ScenarioUser:
         self.steps: list[tuple[str, str, Json]] = []
         """Every step: what, which object, and the body."""
         self._held_back: dict[str, Json] = {}
+        self._unborn: dict[str, Json] = {}
 
     async def create(self, obj: Any) -> Any:
         """Create an object: a Resource, a manifest or a model; return it as the server stored it."""
         await self._run.begin()
+        await self._before_step()
         manifest = manifest_of(obj)
         ref = self._place(manifest)
+        if HELD_CREATE in self._run.plan.skipped_edits:
+            self._unborn[_key(ref)] = manifest
+            return obj
+        return await self._born(ref, manifest, obj)
+
+    async def _born(self, ref: ObjectRef, manifest: Json, obj: Any) -> Any:
         async with self._lock:
+            self.taken += 1
             self.made[_key(ref)] = self.ever[_key(ref)] = manifest
             self._note("create", ref, manifest)
             with self._tolerating():
-                obj = _like(obj, await self._client.send(Request(Verb.CREATE, ref, manifest)))
+                obj = _like(obj, await self._create(Request(Verb.CREATE, ref, manifest)))
         return obj
 
     async def apply(self, obj: Any) -> Any:
@@ -94,7 +112,13 @@ class ScenarioUser:
         if number in self._run.plan.skipped_edits:
             self._held_back[key] = body
             return obj
+        await self._before_step()
+        if self.edited_at is None:
+            self.edited_at = len(self._run.trace.commits)
+        if key in self._unborn:
+            return await self._born(ref, patched(self._unborn.pop(key), body), obj)
         async with self._lock:
+            self.taken += 1
             return await self._patch(ref, body, obj)
 
     async def delete(self, obj: Any) -> None:
@@ -102,7 +126,11 @@ class ScenarioUser:
         await self._run.begin()
         ref = self._ref(obj)
         self._held_back.pop(_key(ref), None)
+        await self._before_step()
+        if _key(ref) in self._unborn:
+            await self._born(ref, self._unborn.pop(_key(ref)), obj)
         async with self._lock:
+            self.taken += 1
             self._note("delete", ref, {})
             self.made.pop(_key(ref), None)
             with self._tolerating():
@@ -110,6 +138,9 @@ class ScenarioUser:
 
     async def finish(self) -> None:
         """Make the edits that were held back and had no later edit of their object."""
+        unborn, self._unborn = self._unborn, {}
+        for manifest in unborn.values():
+            await self._born(self._place(manifest), manifest, manifest)
         held, self._held_back = self._held_back, {}
         for key, body in held.items():
             ref = self._find(key)
@@ -128,9 +159,19 @@ class ScenarioUser:
         """Whether an object of the scenario exists that the user has not deleted."""
         return target in self.made if target else bool(self.made)
 
+    async def _before_step(self) -> None:
+        """Let the faults of the trigger ``step`` happen, when the controllers are at rest."""
+        for index, fault in self._run.director.at("step"):
+            if fault.trigger.number == self.taken and not self._run.director.fired[index]:
+                await self._run.settle(_GONE_SECONDS)
+                self._run.director.mark(index)
+                action = fault.action
+                await self.injected(action.how, action.target, thawed(action.body) or {})
+
     async def injected(self, how: str, target: str, body: Json) -> None:
         """Delete, recreate or edit an object of the scenario, before the user's next step."""
         async with self._lock:
+            self.interfered.append((self.taken, how, target, body))
             ref = self._find(target)
             if ref is None:
                 return
@@ -145,6 +186,17 @@ class ScenarioUser:
                     self.made[_key(ref)] = manifest
                     self._note("create", ref, manifest)
                     await self._client.send(Request(Verb.CREATE, ref, manifest))
+
+    async def _create(self, request: Request) -> Json:
+        """Create an object; one of the same name that is being deleted is waited for."""
+        try:
+            return await self._client.send(request)
+        except AlreadyExistsError:
+            there = await self._read(request.ref)
+            if there is not None and not is_deleting(there):
+                raise
+        await self._gone(request.ref)
+        return await self._client.send(request)
 
     async def _gone(self, ref: ObjectRef) -> bool:
         ends_at = self._run.loop.time() + _GONE_SECONDS

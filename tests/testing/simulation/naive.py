@@ -16,7 +16,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.paths import collection_path
 from myrmidon.api.requests.transport import HttpRequest, Transport
-from myrmidon.errors import MyrmidonError
+from myrmidon.errors import AmbiguousError, MyrmidonError
 from myrmidon.io.client import Client
 
 IDLE_SECONDS = 200.0  # a watch that is silent for so long is opened again
@@ -27,6 +27,8 @@ class Naive:
 
     resources: ClassVar[tuple[Any, ...]] = ()
     children: ClassVar[tuple[Kind, ...]] = ()
+    first_list: ClassVar[str] = "0"
+    """The resourceVersion of its lists: "0" accepts data of any age, "" does not."""
 
     client: Client
     clock: Clock
@@ -96,10 +98,10 @@ class Naive:
     async def _list(self, kind: Kind) -> str:
         while True:
             try:
-                path = collection_path(kind, "")
+                query = (("resourceVersion", self.first_list),) if self.first_list else ()
                 answer = await self._transport.send(
                     HttpRequest(
-                        "GET", path, (("resourceVersion", "0"),), {"accept": "application/json"}
+                        "GET", collection_path(kind, ""), query, {"accept": "application/json"}
                     )
                 )
             except MyrmidonError:
@@ -125,6 +127,8 @@ class Naive:
                 async with self._transport.stream(
                     HttpRequest("GET", collection_path(kind, ""), query)
                 ) as stream:
+                    if stream.status != 200:
+                        raise AmbiguousError(f"the watch was refused: {stream.status}")
                     lines = stream.lines()
                     while True:
                         async with asyncio.timeout(IDLE_SECONDS):

@@ -1,12 +1,19 @@
 """O6: what others wrote stays: their finalizers, labels, annotations and objects.
 
-A controller may remove what a controller has added.  Everything else belongs to the user or to other
+A controller may remove what it, or another replica of it, has added.  Everything else belongs to the user or to other
 programs: a finalizer that vanishes early lets an object go before its cleanup was done.
 """
 
 from collections.abc import Mapping, Sequence
 
-from myrmidon.api.objects.accessors import Json, controller_of, finalizers_of, uid_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    controller_of,
+    finalizers_of,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
 from myrmidon.testing.simulation.embedded import DRIFT, MARK
 from myrmidon.testing.simulation.oracles.commits import JudgedChange
 from myrmidon.testing.simulation.run import Run
@@ -14,13 +21,14 @@ from myrmidon.testing.simulation.run import Run
 
 def check_foreign(run: Run, changes: Sequence[JudgedChange]) -> None:
     """Fail if a controller removed what it had not added, or deleted what was not its own."""
-    added: dict[str, set[str]] = {}
+    added: dict[tuple[str, int], set[str]] = {}
     uids = {uid_of(one.after) for one in changes if one.verb == "create"}
     for change in changes:
-        mine = added.setdefault(uid_of(change.after), set())
         before = _entries(change.before)
         after = _entries(None if change.deleted else change.after)
         if change.by_controller:
+            deployment = id(run.processes[change.process].group)
+            mine = added.setdefault((uid_of(change.after), deployment), set())
             mine |= {*after} - {*before}
             if not change.deleted:
                 _check_removed(run, change, sorted({*before} - {*after} - mine))
@@ -54,3 +62,26 @@ def _entries(obj: Json | None) -> Mapping[str, None]:
     found = {f"finalizer {one}": None for one in finalizers_of(obj)}
     found |= {f"label {key}": None for key in meta.get("labels") or {} if key not in (MARK, DRIFT)}
     return found | {f"annotation {key}": None for key in meta.get("annotations") or {}}
+
+
+def check_owners(run: Run, changes: Sequence[JudgedChange]) -> None:
+    """Fail if a controller wrote an ownerReference that the garbage collector cannot follow.
+
+    An owner is cluster-scoped or in the namespace of its dependent.  The garbage collector takes an
+    owner in another namespace for one that is gone, and deletes the dependent, sooner or later.
+    """
+    living: dict[str, Json] = {}
+    for change in changes:
+        living[uid_of(change.after)] = change.after
+        if not change.by_controller or change.deleted:
+            continue
+        for reference in owners_of(change.after):
+            owner = living.get(str(reference.get("uid")))
+            if owner is None or namespace_of(owner) in ("", namespace_of(change.after)):
+                continue
+            run.fail(
+                "O6",
+                f"owner of {change.name}",
+                f"{change.name} has an owner in another namespace, {namespace_of(owner)}: the garbage "
+                "collector deletes it although its owner lives",
+            )

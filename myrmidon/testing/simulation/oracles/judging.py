@@ -11,7 +11,7 @@ from myrmidon.testing.simulation.oracles.conditions import (
     learn,
     ready_moments,
 )
-from myrmidon.testing.simulation.oracles.foreign import check_foreign
+from myrmidon.testing.simulation.oracles.foreign import check_foreign, check_owners
 from myrmidon.testing.simulation.oracles.health import check_leases, check_processes, check_watches
 from myrmidon.testing.simulation.oracles.orphans import check_orphans
 from myrmidon.testing.simulation.oracles.storms import check_fights, check_rest
@@ -32,10 +32,10 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     masks = Masks(
         masks.paths, masks.kinds | frozenset(run.retained), (*masks.ignored, *run.ignored)
     )
-    objects = run.objects()
+    objects = run.objects() if run.at_rest is None else run.at_rest
     changes = list(changes_of(run))
     result.end = normalised(objects, masks) | _inventories(run)
-    result.summary = _summary(changes, run)
+    result.summary = _with_externals(_summary(changes), run)
     result.facts = _facts(run, changes)
     run.monitors.finish(run.loop.time())
     check_processes(run)
@@ -43,6 +43,7 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     check_leases(run, changes)
     check_generations(run, changes)
     check_foreign(run, changes)
+    check_owners(run, changes)
     check_fights(run, changes)
     moments = list(ready_moments(run, changes))
     if worlds is None:
@@ -69,7 +70,7 @@ def _inventories(run: Run) -> dict[str, Json]:
     }
 
 
-def _summary(changes: list[JudgedChange], run: Run) -> dict[tuple[str, str], int]:
+def _summary(changes: list[JudgedChange]) -> dict[tuple[str, str], int]:
     """Return how often controllers created and deleted objects, by role."""
     found: dict[tuple[str, str], int] = {}
     created = [one.after for one in changes if one.verb == "create"]
@@ -80,9 +81,12 @@ def _summary(changes: list[JudgedChange], run: Run) -> dict[tuple[str, str], int
         uid = change.after["metadata"].get("uid", "")
         role = roles.get(uid, change.name).partition(" #")[0]
         found[change.verb, role] = found.get((change.verb, role), 0) + 1
-    for name, one in run.externals.items():
-        found["create", f"external {name}"] = len(one.ever)
     return found
+
+
+def _with_externals(found: dict[tuple[str, str], int], run: Run) -> dict[tuple[str, str], int]:
+    made = {("create", f"external {name}"): len(one.ever) for name, one in run.externals.items()}
+    return found | made
 
 
 def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
@@ -111,6 +115,9 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         replicas=max((replicas for _, replicas in run.recipes), default=1),
         made=dict(run.user.ever),
         children=list(children),
+        begun=_summary([one for one in changes if one.number < (run.user.edited_at or 0)]),
+        taken=run.user.taken,
+        interfered=list(run.user.interfered),
         is_plain=any(recipe.is_plain for recipe, _ in run.recipes),
     )
 

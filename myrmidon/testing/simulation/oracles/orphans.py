@@ -6,7 +6,7 @@ garbage collector has run; a finalizer of a controller that nobody removes keeps
 
 from collections.abc import Sequence
 
-from myrmidon.api.objects.accessors import Json, is_deleting, owners_of, uid_of
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, owners_of, uid_of
 from myrmidon.testing.simulation.oracles.commits import NOT_JUDGED, JudgedChange
 from myrmidon.testing.simulation.run import Run
 
@@ -18,6 +18,12 @@ def check_orphans(run: Run, changes: Sequence[JudgedChange], objects: Sequence[J
         uid_of(one.after): one.name for one in changes
         if one.deleted and one.after["kind"] in kinds
     }  # fmt: skip
+    ours = {
+        finalizer
+        for one in changes
+        if one.by_controller and not one.deleted
+        for finalizer in {*finalizers_of(one.after)} - {*finalizers_of(one.before or {})}
+    }
     for obj in objects:
         if obj["kind"] in NOT_JUDGED:
             continue
@@ -25,8 +31,9 @@ def check_orphans(run: Run, changes: Sequence[JudgedChange], objects: Sequence[J
         owner = _gone_owner(obj, gone)
         if owner is not None and obj["kind"] not in run.retained:
             run.fail("O5", name, f"{name} is left over: its owner {owner} is gone")
-        if is_deleting(obj) and obj["kind"] in kinds:
-            held = ", ".join(obj["metadata"].get("finalizers", ()))
+        left = [one for one in finalizers_of(obj) if one in ours]
+        if is_deleting(obj) and obj["kind"] in kinds and left:
+            held = ", ".join(left)
             run.fail("O5", name, f"{name} is deleted and stays for ever: finalizers {held}")
 
 

@@ -31,14 +31,14 @@ def check_rest(run: Run, changes: Sequence[JudgedChange]) -> None:
 
 def check_fights(run: Run, changes: Sequence[JudgedChange]) -> None:
     """Fail if an object goes back and forth between two states, or is written very often."""
-    history: dict[str, list[Json]] = {}
+    history: dict[str, list[tuple[Json, bool]]] = {}
     for change in changes:
-        if change.by_controller:
-            history.setdefault(change.name, []).append(_content(change))
-    for name, states in history.items():
+        history.setdefault(change.name, []).append((_content(change), change.by_controller))
+    for name, seen in history.items():
+        states = [content for content, by_controller in seen if by_controller]
         back = sum(
-            1 for index in range(2, len(states))
-            if states[index] == states[index - 2] != states[index - 1]
+            1 for (first, _), (middle, _), (last, by_controller) in zip(seen, seen[1:], seen[2:], strict=False)
+            if by_controller and first == last != middle
         )  # fmt: skip
         if back > FIGHT_MAX:
             run.fail("O7", f"fight over {name}", f"{name} went back and forth {back} times")
