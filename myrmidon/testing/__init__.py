@@ -10,6 +10,7 @@ convergence     a property test of controllers: the end depends on the specs alo
 end_states      the objects of a controller without what differs between any two runs
 pytest_plugin   the fixture ``harness``, and the collection of scenarios
 simulation/     the simulator: a scenario under every fault at every moment
+campaigns/      scenarios from samples, explorations with options, and their reports
 
 ``strategies`` and ``convergence`` need hypothesis, so they are not imported here.  The names of the
 simulator are imported on first use: a test without it does not pay for it.

@@ -1,0 +1,54 @@
+"""The files of a report directory: for each failure an artefact as JSON."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from myrmidon.errors import UsageError
+from myrmidon.testing.simulation.artefact import artefact_of
+from myrmidon.testing.simulation.result import SimulationFailure
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFiles:
+    """The files of one failure; None where the failure has no run to store."""
+
+    artefact: Path | None
+
+
+def write_failures(
+    failures: Sequence[SimulationFailure],
+    folder: Path,
+    name: str,
+    where: str,
+    extra: Mapping[str, Any] | None = None,
+) -> list[FailureFiles]:
+    """Write the files of each failure; return their paths, in the same order.
+
+    ``where`` is the place of the scenario; ``extra`` is added to each artefact.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [
+            _written(failure, folder / f"{_UNSAFE.sub('-', name)}-{number}", where, extra or {})
+            for number, failure in enumerate(failures, 1)
+        ]
+    except OSError as error:
+        raise UsageError(f"the report cannot be written to {folder}: {error.strerror}") from None
+
+
+def _written(
+    failure: SimulationFailure, stem: Path, where: str, extra: Mapping[str, Any]
+) -> FailureFiles:
+    if failure.result is None:
+        return FailureFiles(None)
+    artefact = stem.parent / f"{stem.name}.json"
+    document = {**artefact_of(failure, where), **extra}
+    artefact.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    return FailureFiles(artefact)
