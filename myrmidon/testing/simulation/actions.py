@@ -182,7 +182,7 @@ def user(how: str, target: str = "", body: Json | None = None) -> Action:
 
 
 def monkey(how: str, target: str, body: Json | None = None) -> Action:
-    """Let another client delete or edit an object (``Kind/name``)."""
+    """Let another client delete or edit an object: ``Kind/name`` or ``Kind/namespace/name``."""
     return Action("monkey", how, target=target, body=frozen(body or {}))
 
 

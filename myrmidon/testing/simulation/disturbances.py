@@ -109,14 +109,16 @@ def _user(run: Stage, index: int, action: Action, process: StageProcess) -> None
 
 def _monkey(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     del process
-    kind, _, name = action.target.partition("/")
+    kind, _, place = action.target.partition("/")
+    namespace, _, name = place.rpartition("/")
     found = run.world.type_of(kind)
     for obj in run.world.list(kind):
-        if name in ("", obj["metadata"]["name"]):
+        meta = obj["metadata"]
+        if name in ("", meta["name"]) and namespace in ("", meta.get("namespace")):
             path = run.path_of(found, obj)
             run.director.mark(index)
             if action.how == "delete":
-                run.meddle("DELETE", path)
+                run.meddle("DELETE", path, {"propagationPolicy": "Background"})
             elif action.how == "status":
                 run.meddle("PATCH", f"{path}/status", {"status": thawed(action.body)}, _MERGE)
             else:

@@ -1,8 +1,9 @@
 """Explorer: runs a scenario under every plan that its budget allows, and reports what failed.
 
-The phases, in this order: references and their envelope; every fault of depth one; start states;
-random plans (swarm); pairs of faults (depth two).  ``ci`` does the first three and some random plans;
-``nightly`` does everything; a duration such as ``10s`` or ``2m`` goes on with random plans until then.
+The phases, in this order: references and their envelope; every fault of depth one, start states
+included; pairs of faults (depth two); random plans (swarm).  ``ci`` leaves out depth two and does some
+random plans; ``nightly`` does everything; a duration such as ``10s`` or ``2m`` does everything in this
+order, and goes on with random plans until then.
 
 A run whose faults did not all have an effect is not counted as passed.
 """
@@ -11,12 +12,13 @@ import multiprocessing
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, count, islice
+from itertools import count, islice
 from typing import Any
 
 from myrmidon.errors import UsageError
 from myrmidon.testing.harness.clock import real_seconds
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two, world_key
+from myrmidon.testing.simulation.execution import many_runs
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.references import References
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
@@ -123,6 +125,10 @@ class Explorer:
 
     def explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         """Run all phases; return the report."""
+        with many_runs():
+            return self._explore(jobs, shrink=shrink)
+
+    def _explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         started = real_seconds()
         self._ends_at = None if self._budget.seconds is None else started + self._budget.seconds
         references = self.references = References(self._scenario, self._seed)
@@ -142,13 +148,13 @@ class Explorer:
         return self.report
 
     def _results(self, references: References, jobs: int) -> Iterator[SimulationResult]:
-        index, parts = self._shard
-        work = islice(
-            chain(self._enumerated(references), self._drawn(references)), index, None, parts
-        )
-        yield from _run_all(references, work, jobs)
-        if self._budget.depth > 1 and not self._is_over():
-            yield from _run_all(references, ((plan, None, 0.0) for plan in self._pairs()), jobs)
+        phases = [self._enumerated(references), self._drawn(references)]
+        if self._budget.depth > 1:
+            phases.insert(1, self._pairs())  # needs the results of the first phase
+        for phase in phases:
+            yield from _run_all(
+                references, islice(phase, self._shard[0], None, self._shard[1]), jobs
+            )
 
     def _enumerated(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
         for plan in depth_one(references.facts):
@@ -161,9 +167,10 @@ class Explorer:
             plan, jitter = drawn(seed, references.facts)
             yield plan, seed, jitter
 
-    def _pairs(self) -> Iterator[Plan]:
+    def _pairs(self) -> Iterator[tuple[Plan, int | None, float]]:
         for first, facts in self._first:
-            yield from depth_two(first, facts)
+            for plan in depth_two(first, facts):
+                yield plan, None, 0.0
 
     def _count(self, result: SimulationResult) -> None:
         report = self.report

@@ -89,10 +89,11 @@ class Monitors:
                 self._report(monitor, f"does not hold any more ({now:g} s)")
             case "never" if holds:
                 self._report(monitor, f"holds ({now:g} s)")
+            case "eventually" if now > monitor.since + monitor.within:
+                # Checked at every change: if it holds only now, it did not hold in time.
+                self._report(monitor, f"did not hold within {monitor.within:g} s")
             case "eventually" if holds:
                 monitor.is_over = True
-            case "eventually" if now > monitor.since + monitor.within:
-                self._report(monitor, f"did not hold within {monitor.within:g} s")
             case "leads_to":
                 self._lead(monitor, holds, follows, now)
             case _:
@@ -103,10 +104,10 @@ class Monitors:
             monitor.pending.append(now)
             monitor.ever += 1
         monitor.held = holds
-        if follows:
-            monitor.pending.clear()
-        elif monitor.pending and now > monitor.pending[0] + monitor.within:
+        if monitor.pending and now > monitor.pending[0] + monitor.within:
             self._report(monitor, f"did not follow within {monitor.within:g} s")
+        elif follows:
+            monitor.pending.clear()
 
     def _report(self, monitor: Monitor, what: str) -> None:
         monitor.is_over = True

@@ -23,6 +23,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.observability.change_log import OnWrite
 from myrmidon.testing.simulation.loop import SimulationLoop
 
@@ -31,6 +32,12 @@ QUIET_SECONDS = 40.0
 _AT_REST = ("resync", "schedule")
 
 Make: TypeAlias = Callable[[], Any]
+
+
+@cache
+def _metrics() -> Metrics:
+    """Return the metrics of all simulated managers: to declare them anew costs more than a pass."""
+    return Metrics(per_object=False)
 
 
 class ManagerProgram:
@@ -45,7 +52,7 @@ class ManagerProgram:
         transport: Transport,
         clock: Clock,
     ) -> None:
-        self.manager = Manager(options, transport=transport, clock=clock)
+        self.manager = Manager(options, transport=transport, clock=clock, metrics=_metrics())
         for controller in controllers:
             self.manager.add(controller)
 

@@ -119,5 +119,5 @@ class Facts:
     replicas: int = 1
     made: dict[str, Json] = field(default_factory=dict)
     children: list[str] = field(default_factory=list)
-    """The objects that controllers created, as ``Kind/name``."""
+    """The objects that controllers created, as ``Kind/namespace/name``."""
     is_plain: bool = False

@@ -50,6 +50,9 @@ from myrmidon.testing.simulation.user import ScenarioUser
 from myrmidon.testing.simulation.world import World
 
 _DEFAULT = "default"
+_LEASES = "leases.coordination.k8s.io"
+IDLE_SECONDS = 600.0
+"""Controllers that only look again, and have changed nothing for so long, wait for someone else."""
 RESYNCS = 2
 PLAIN_REST_SECONDS = 60.0
 _MEDDLING = frozenset({"user", "namespace", "monkey"})
@@ -89,6 +92,7 @@ class Run:
         self.start_state: Callable[[Run], None] | None = None
         self.settled: list[list[Json]] = []
         """All objects at each ``settle`` of a reference."""
+        self._changed_at = 0.0
         self.states: dict[str, str] = {}
         """In a reference: the state that made a write, by the resourceVersion of its answer."""
         self.unseen_errors: list[str] = []
@@ -287,6 +291,8 @@ class Run:
         if process >= 0 and self.processes[process].replicas > 1:
             self.renewals[len(self.trace.commits)] = self.processes[process].renewed_at
         self.trace.commits.append(Commit(revision, now, name, process, incarnation))
+        if self.server.store.all_changes(after=revision - 1)[-1].resource != _LEASES:
+            self._changed_at = now
         if self.monitors.all:
             self.monitors.check(now)
 
@@ -294,13 +300,14 @@ class Run:
 
     async def settle(self, within: float) -> bool:
         """Let time pass until no process has work; return False if that takes too long."""
-        ends_at = self.loop.time() + within
+        started = self.loop.time()
+        ends_at = started + within
         while True:
             if not await quiesced(self.loop):
                 self.fail("O7", "the event loop", "no time passes: work is repeated without a wait")
                 return False
             due_at = self._due_at()
-            if due_at is None:
+            if due_at is None or due_at > max(started, self._changed_at) + IDLE_SECONDS:
                 return True
             if due_at <= self.loop.time():
                 due_at = self.loop.next_timer()

@@ -106,7 +106,7 @@ class ScenarioUser:
             self._note("delete", ref, {})
             self.made.pop(_key(ref), None)
             with self._tolerating():
-                await self._client.delete(ref)
+                await self._client.delete(ref, propagation="Background")
 
     async def finish(self) -> None:
         """Make the edits that were held back and had no later edit of their object."""
@@ -140,7 +140,7 @@ class ScenarioUser:
                     return
                 self._note("delete", ref, {})
                 manifest = self.made.pop(_key(ref))
-                await self._client.delete(ref)
+                await self._client.delete(ref, propagation="Background")
                 if how == "recreate" and await self._gone(ref):
                     self.made[_key(ref)] = manifest
                     self._note("create", ref, manifest)

@@ -15,15 +15,17 @@ from myrmidon.testing.simulation import Plan, PlannedFault, explore, simulate
 from myrmidon.testing.simulation.actions import KINDS, Action, frozen, thawed
 from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two
-from myrmidon.testing.simulation.explorer import Budget
+from myrmidon.testing.simulation.explorer import Budget, Explorer
 from myrmidon.testing.simulation.loop import INCARNATION, SimulationLoop
+from myrmidon.testing.simulation.monitors import Monitor, Monitors
 from myrmidon.testing.simulation.normalisation import Masks, normalised
+from myrmidon.testing.simulation.scenarios import as_scenario
 from myrmidon.testing.simulation.staleness import StaleView
 from myrmidon.testing.simulation.swarm import drawn
 from myrmidon.testing.simulation.trace import Commit
 from myrmidon.testing.simulation.triggers import Moment
 from tests.testing.simulation.naive import Naive, ref
-from tests.testing.simulation.test_bugs import Gadget, gadget, oracles
+from tests.testing.simulation.test_bugs import BothSecrets, Gadget, creation, gadget, oracles
 from tests.testing.simulation.things import life
 
 CALM = settings(max_examples=40, deadline=None)
@@ -57,6 +59,7 @@ def test_no_code_of_a_killed_incarnation_runs_again() -> None:
     async def main() -> None:
         for number, name in ((1, "dies"), (1, "waits"), (2, "lives")):
             in_incarnation(number, lambda name=name: loop.create_task(work(name)))
+        in_incarnation(1, lambda: loop.call_later(5, done.append, "a timer of the dead"))
         await sleep(1)
         loop.kill(1)
         await sleep(10)
@@ -106,6 +109,27 @@ def test_a_lag_hides_exactly_the_changes_that_are_too_young(
         visible = until is None or commit.revision <= until
         assert visible == (commit.at + lag <= now)
     assert next_at > now
+
+
+# ---------------------------------------------------------------------------- monitors
+
+
+@pytest.mark.parametrize(("at", "found"), [(4.0, []), (6.0, ["late"])])
+def test_a_property_that_holds_too_late_is_violated(at: float, found: list[str]) -> None:
+    """Eventually and leads_to have a deadline, also if no change comes before it is over."""
+    world: Any = {"holds": False}
+    holds: Any = lambda seen: seen["holds"]  # noqa: E731
+    begins: Any = lambda _seen: True  # noqa: E731
+    for kind, first, then in (("eventually", holds, None), ("leads_to", begins, holds)):
+        violated: list[str] = []
+        report: Any = lambda name, _message, seen=violated: seen.append(name)  # noqa: E731
+        monitors = Monitors(world, report)
+        world["holds"] = False
+        monitors.add(Monitor("late", kind, first, then, within=5.0), 0.0)
+        world["holds"] = True
+        monitors.check(at)
+        monitors.finish(20.0)
+        assert violated == found
 
 
 # ------------------------------------------------------------------------- normal forms
@@ -233,6 +257,16 @@ def test_a_seed_always_draws_the_same_plan(seed: int) -> None:
 
 
 FACTS: Any = simulate(life).facts
+
+
+def test_pairs_of_faults_are_explored_after_single_ones() -> None:
+    """Depth two runs more plans than depth one, and none fails for a correct controller."""
+    runs = []
+    for depth in (1, 2):
+        budget = Budget(swarm=0, depth=depth)
+        explorer = Explorer(as_scenario(creation(BothSecrets)), budget, 0, 1, (0, 3))
+        runs.append(explorer.explore(1, shrink=False).check().runs)
+    assert runs[0] < runs[1]
 
 
 @pytest.mark.parametrize("text", ["soon", "10", "1d", "-3s"])

@@ -12,6 +12,7 @@ from myrmidon.testing.simulation import Plan, Scenario, SimulationError, simulat
 from myrmidon.testing.simulation import actions as a
 from myrmidon.testing.simulation import triggers as t
 from myrmidon.testing.simulation.trace import Happened
+from tests.testing.simulation.test_bugs import NumberedNames, gadget
 from tests.testing.simulation.things import Things, growth, life, thing
 
 HERE = Path(__file__).parent
@@ -141,6 +142,22 @@ def test_a_lease_can_be_taken_away(how: str) -> None:
     assert result.fired == (True,)
 
 
+def test_the_timers_of_the_cluster_survive_a_process() -> None:
+    """A Pod starts although the process that created it, and so set the timer, was killed."""
+
+    async def started(sim: Any) -> None:
+        sim.controller(NumberedNames)
+        sim.eventually("the Pod runs", runs, within=5)
+        await sim.user.create(gadget(1))
+        await sim.settle()
+
+    def runs(world: Any) -> bool:
+        return any((one.get("status") or {}).get("phase") == "Running" for one in world.list("Pod"))
+
+    plan = Plan.of((t.write(1), a.crash("after", down=60.0)))
+    simulate(started, plan=plan, compare=False).check()
+
+
 def test_a_namespace_can_be_deleted() -> None:
     """The controllers let it go."""
     plan = Plan.of((t.write(4), a.namespace()))
@@ -151,7 +168,8 @@ def test_a_namespace_can_be_deleted() -> None:
 
 def test_a_fault_that_never_happens_did_not_fire() -> None:
     """A run proves nothing about a fault whose moment never came, or that had no effect."""
-    late = simulate(life, plan=Plan.of((t.write(99), a.crash())))
+    late = simulate(life, plan=Plan.of((t.write(99), a.crash()), (t.write(1), a.slow(0.1))))
+    assert late.fired == (False, True)
     assert not late.all_fired
     unseen = simulate(life, plan=Plan.of((t.write(1), a.travel("ConfigMap", 1))))
     assert not unseen.all_fired  # myrmidon never reads with resourceVersion=0

@@ -96,9 +96,10 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         for one in run.trace.exchanges() if one.subject.counts
     ]  # fmt: skip
     children = {
-        one.name.partition(" ")[0] + "/" + one.after["metadata"]["name"]: None
-        for one in changes if one.by_controller and one.verb == "create"
-    }  # fmt: skip
+        one.name.replace(" ", "/", 1): None
+        for one in changes
+        if one.by_controller and one.verb == "create"
+    }
     return Facts(
         writes=writes,
         events=dict(director.events),
