@@ -25,7 +25,7 @@ from myrmidon.cli.targets import load, made
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
-from myrmidon.testing.campaigns.campaign import Campaign, CampaignOptions, fault_kinds
+from myrmidon.testing.campaigns.campaign import Campaign, CampaignOptions
 from myrmidon.testing.campaigns.failure_text import failures_text
 from myrmidon.testing.campaigns.generated_scenario import (
     GeneratedSteps,
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         return _replayed(args, controllers)
     if args.jobs < 1 or args.replicas < 1:
         raise UsageError("--jobs and --replicas are numbers from 1 on")
-    CampaignOptions(args.budget, faults=fault_kinds(args.faults)).read()
+    CampaignOptions(args.budget, faults=args.faults).read()
     steps = generated_steps(controllers, _samples(args.sample), args.replicas)
     for field in steps.unchanged:
         print(f"not changed: {field}")
@@ -87,9 +87,7 @@ def _explored(
     steps: GeneratedSteps,
 ) -> int:
     """Explore one scenario; return the exit status."""
-    options = CampaignOptions(
-        args.budget, args.seed, faults=fault_kinds(args.faults), jobs=args.jobs, share=0.5
-    )
+    options = CampaignOptions(args.budget, args.seed, faults=args.faults, jobs=args.jobs, share=0.5)
     scenario, progress = scenario_of(controllers, steps), _Progress()
     campaign = Campaign(scenario, options, progress.take)
     report = campaign.explore(args.jobs, shrink=True)
@@ -108,8 +106,8 @@ def _explored(
         print(f"  {report.vacuous} runs prove nothing: a fault of their plan had no effect")
     silent = campaign.never_fired()
     if silent:
-        print(f"  never had an effect: {', '.join(silent)}")
-    return 1 if report.failures else 0
+        print(f"  nothing was tried: no fault of {', '.join(silent)} had an effect")
+    return 1 if report.failures or silent else 0
 
 
 def _counted(failures: Sequence[SimulationFailure]) -> str:

@@ -1,8 +1,8 @@
 """Campaign: an exploration with progress, and with the faults, seeds and depth that were chosen.
 
 It is the explorer with three additions: an observer sees every result, plans with a class of faults
-that was not chosen are left out, and a chosen class that never had an effect is reported, because a
-campaign that never tried a fault must not count as a proof against it.
+that was not chosen are left out, and a campaign in which a chosen class never had an effect fails,
+because it says nothing about that class.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,15 +40,16 @@ class CampaignOptions:
     """The number of random plans; None for what the budget says."""
     depth: int | None = None
     """How many faults are enumerated together, 1 or 2; None for what the budget says."""
-    faults: frozenset[str] = frozenset()
-    """The kinds of faults that are tried; empty for all."""
+    faults: str = ""
+    """The faults that are tried, such as ``crash,stale``; "" for all."""
     jobs: int = 1
     stop_at: int = _FAILURES_MAX
     share: float = 1.0
     """The part of a budget of time that this scenario gets."""
 
     def read(self) -> Budget:
-        """Return the budget with the options that replace parts of it."""
+        """Return the budget with the options that replace parts of it; raise ``UsageError``."""
+        fault_classes(self.faults)
         found = Budget.read(self.budget)
         if found.seconds is not None:
             found = replace(found, seconds=found.seconds * self.share)
@@ -59,17 +60,17 @@ class CampaignOptions:
         return found
 
 
-def fault_kinds(text: str) -> frozenset[str]:
-    """Return the kinds of faults of a list such as ``crash,stale``; raise ``UsageError`` otherwise."""
-    found: set[str] = set()
+def fault_classes(text: str) -> dict[str, frozenset[str]]:
+    """Return the kinds of faults of each word in a list such as ``crash,stale``."""
+    found: dict[str, frozenset[str]] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
         if word not in KINDS and word not in CLASSES:
             raise UsageError(
                 f"{word!r} is not a kind of fault.\n"
                 f"  fix: use some of {', '.join([*KINDS, *CLASSES])}, separated by commas"
             )
-        found |= {word} if word in KINDS else set(CLASSES[word])
-    return frozenset(found)
+        found[word] = frozenset({word} if word in KINDS else CLASSES[word])
+    return found
 
 
 class Campaign(Explorer):
@@ -79,12 +80,13 @@ class Campaign(Explorer):
         self, scenario: Scenario, options: CampaignOptions, observe: Observe | None = None
     ) -> None:
         super().__init__(scenario, options.read(), options.seed, options.stop_at)
-        self._options, self._observe = options, observe
+        self._classes, self._observe = fault_classes(options.faults), observe
+        self._chosen: frozenset[str] = frozenset().union(*self._classes.values())
 
     def never_fired(self) -> list[str]:
-        """Return the chosen kinds of faults that had no effect in any run."""
+        """Return the chosen words none of whose faults had an effect in any run."""
         fired = {name.partition(" ")[0] for name in self.report.fired}
-        return sorted(self._options.faults - fired)
+        return [word for word, kinds in self._classes.items() if not kinds & fired]
 
     def _count(self, result: SimulationResult) -> None:
         super()._count(result)
@@ -98,8 +100,8 @@ class Campaign(Explorer):
         misses = 0
         for plan, seed, jitter in super()._drawn(references):
             faults = plan.faults
-            if self._options.faults:
-                faults = tuple(one for one in plan if one.action.kind in self._options.faults)
+            if self._chosen:
+                faults = tuple(one for one in plan if one.action.kind in self._chosen)
             misses = 0 if faults else misses + 1
             if misses >= _MISSES_MAX:
                 return  # the chosen kinds are never drawn at random
@@ -110,5 +112,4 @@ class Campaign(Explorer):
         return (plan for plan in super()._pairs() if self._is_chosen(plan))
 
     def _is_chosen(self, plan: Plan) -> bool:
-        chosen = self._options.faults
-        return not chosen or all(fault.action.kind in chosen for fault in plan)
+        return not self._chosen or all(fault.action.kind in self._chosen for fault in plan)
