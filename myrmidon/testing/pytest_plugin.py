@@ -98,8 +98,10 @@ class ScenarioItem(pytest.Item):
         self.add_report_section("call", "simulation", str(report))
         folder = self._folder()
         if report.failures and folder is not None:
-            files = write_failures(report.failures, folder, self.name, self.nodeid)
-            self._replays = [self._command(stored.artefact) for stored in files]
+            files = write_failures(
+                report.failures, folder, self.name, self.nodeid, command=self._command
+            )
+            self._replays = [stored.replay for stored in files]
         report.check()
         if silent := campaign.never_fired():
             pytest.fail(f"nothing was tried: no fault of {', '.join(silent)} had an effect")
@@ -121,9 +123,7 @@ class ScenarioItem(pytest.Item):
         cache = getattr(self.config, "cache", None)
         return None if cache is None else Path(cache.mkdir("simulation"))
 
-    def _command(self, artefact: Path | None) -> str:
-        if artefact is None:
-            return ""
+    def _command(self, artefact: Path) -> str:
         import shlex  # noqa: PLC0415
 
         with suppress(ValueError):

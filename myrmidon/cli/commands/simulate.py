@@ -17,6 +17,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +93,13 @@ def _explored(
     campaign = Campaign(scenario, options, progress.take)
     report = campaign.explore(args.jobs, shrink=True)
     progress.clear()
-    extra = {"steps": steps.to_json()}
-    files = (
-        write_failures(report.failures, Path(args.report), scenario.name, args.target, extra)
-        if report.failures
-        else []
-    )
     if report.failures:
-        commands = [_command(args.target, stored.artefact) for stored in files]
-        print(f"\n{failures_text(report.failures, commands)}\n")
+        files = write_failures(
+            report.failures, Path(args.report), scenario.name, args.target,
+            command=partial(_command, args.target), extra={"steps": steps.to_json()},
+        )  # fmt: skip
+        print(f"\n{failures_text(report.failures, [stored.replay for stored in files])}\n")
+        print(f"timelines: {', '.join(str(one.timeline) for one in files if one.timeline)}\n")
     print(f"{steps}: {_counted(report.failures)} in {report.runs} runs, {report.seconds:.1f} s")
     if report.vacuous:
         print(f"  {report.vacuous} runs prove nothing: a fault of their plan had no effect")
@@ -144,9 +143,7 @@ def _samples(paths: Sequence[str]) -> list[Any]:
     return found
 
 
-def _command(target: str, artefact: Path | None) -> str:
-    if artefact is None:
-        return ""
+def _command(target: str, artefact: Path) -> str:
     return shlex.join(["myrmidon", "simulate", target, "--replay", str(artefact)])
 
 

@@ -6,6 +6,7 @@ campaign            an exploration with progress, chosen faults and seeds
 plan_words          faults in plain words
 narrative           the steps of a run: when, who, what, and what the controller believed
 failure_text        a failure for the terminal
+pages               the style of HTML pages
 timeline            a failure as an HTML page with lanes
 report_files        the files of a report directory
 

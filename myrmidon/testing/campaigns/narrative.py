@@ -24,6 +24,7 @@ from myrmidon.testing.simulation.trace import Delivered, Exchanged, Happened, Tr
 Entry: TypeAlias = Exchanged | Delivered | Happened
 _TIME_WIDTH = len(f"{0:9.3f} s  ")
 _VALUE_MAX = 60
+_LISTED_MAX = 5
 _USER = {"create": "created", "patch": "changed", "delete": "deleted"}
 _OMITTED_KINDS = ("Lease", "Event")
 
@@ -45,7 +46,7 @@ class NarrativeStep:
 
 
 def narrated(result: SimulationResult) -> list[NarrativeStep]:
-    """Return the steps of a run, without reads and Leases."""
+    """Return the steps of a run: writes, lists, watch events, faults and steps of the user; no Leases."""
     beliefs = _Beliefs(_versions(result.trace))
     edits = iter(result.facts.steps if result.facts is not None else ())
     steps: list[NarrativeStep] = []
@@ -53,6 +54,8 @@ def narrated(result: SimulationResult) -> list[NarrativeStep]:
         if isinstance(entry, Happened) and entry.who == USER:
             steps.append(NarrativeStep(entry.at, USER, _wanted(entry, next(edits, None))))
             continue
+        if isinstance(entry, Exchanged) and entry.subject.verb == "list":
+            steps += _listed(entry)
         steps += [_step(entry, sentence, beliefs) for sentence in _sentences(entry)]
         beliefs.learn(entry)
     return steps
@@ -71,6 +74,17 @@ def _wanted(entry: Happened, step: tuple[str, str, Json] | None) -> str:
 def _short(value: object) -> str:
     written = orjson.dumps(value).decode()
     return written if len(written) <= _VALUE_MAX else f"{written[:_VALUE_MAX]}..."
+
+
+def _listed(entry: Exchanged) -> Iterator[NarrativeStep]:
+    """Return a list that a process read: what it knows after a start."""
+    if entry.subject.kind in _OMITTED_KINDS:
+        return
+    names = [f"{key[2]} (version {version})" for key, version, _ in _objects_in(entry)]
+    more = [f"{len(names) - _LISTED_MAX} more"] if len(names) > _LISTED_MAX else []
+    said = ", ".join([*names[:_LISTED_MAX], *more]) or "there is none"
+    lane = f"watch of controller-{entry.process}"
+    yield NarrativeStep(entry.at, lane, f"listed {entry.subject.kind}: {said}", entry.incarnation)
 
 
 def _sentences(entry: Entry) -> Iterable[str]:
@@ -178,7 +192,8 @@ def _objects_in(entry: Exchanged | Delivered) -> Iterator[tuple[_Key, int, Json]
         document = orjson.loads(content)
     except ValueError:
         return
-    objects = document.get("items") or [document.get("object", document)]
+    items = document.get("items")
+    objects = items if isinstance(items, list) else [document.get("object", document)]
     for obj in objects:
         meta = obj.get("metadata") if isinstance(obj, dict) else None
         version = str((meta or {}).get("resourceVersion", ""))

@@ -1,7 +1,7 @@
-"""The files of a report directory: for each failure an artefact as JSON."""
+"""The files of a report directory: for each failure an artefact as JSON, and a page beside it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from myrmidon.errors import UsageError
+from myrmidon.testing.campaigns.timeline import timeline_page
 from myrmidon.testing.simulation.artefact import artefact_of
 from myrmidon.testing.simulation.result import SimulationFailure
 
@@ -20,6 +21,9 @@ class FailureFiles:
     """The files of one failure; None where the failure has no run to store."""
 
     artefact: Path | None
+    timeline: Path | None = None
+    replay: str = ""
+    """The command that replays the artefact."""
 
 
 def write_failures(
@@ -27,16 +31,21 @@ def write_failures(
     folder: Path,
     name: str,
     where: str,
+    *,
+    command: Callable[[Path], str],
     extra: Mapping[str, Any] | None = None,
 ) -> list[FailureFiles]:
     """Write the files of each failure; return their paths, in the same order.
 
-    ``where`` is the place of the scenario; ``extra`` is added to each artefact.
+    ``where`` is the place of the scenario; ``command`` returns the command that replays an artefact;
+    ``extra`` is added to each artefact.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [
-            _written(failure, folder / f"{_UNSAFE.sub('-', name)}-{number}", where, extra or {})
+            _written(
+                failure, folder / f"{_UNSAFE.sub('-', name)}-{number}", where, command, extra or {}
+            )
             for number, failure in enumerate(failures, 1)
         ]
     except OSError as error:
@@ -44,11 +53,17 @@ def write_failures(
 
 
 def _written(
-    failure: SimulationFailure, stem: Path, where: str, extra: Mapping[str, Any]
+    failure: SimulationFailure,
+    stem: Path,
+    where: str,
+    command: Callable[[Path], str],
+    extra: Mapping[str, Any],
 ) -> FailureFiles:
     if failure.result is None:
         return FailureFiles(None)
     artefact = stem.parent / f"{stem.name}.json"
     document = {**artefact_of(failure, where), **extra}
     artefact.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    return FailureFiles(artefact)
+    timeline, replay = stem.parent / f"{stem.name}.html", command(artefact)
+    timeline.write_text(timeline_page(failure, replay))
+    return FailureFiles(artefact, timeline, replay)

@@ -1,7 +1,7 @@
 """Objects and edits from a schema: valid, deterministic, and one for each field."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
@@ -89,7 +89,7 @@ def test_a_schema_without_a_candidate() -> None:
 
 
 @pytest.mark.parametrize("resource", [WebApp, ScheduledJob])
-def test_the_kinds_of_the_examples(resource: type[Resource[object, object]]) -> None:
+def test_the_kinds_of_the_examples(resource: type[Resource[Any, Any]]) -> None:
     """A spec can be made, and most fields can be changed."""
     spec = smallest_spec(resource)
     found = list(changed_fields(resource, spec))
