@@ -25,7 +25,7 @@ def timeline_page(failure: SimulationFailure, replay: str = "") -> str:
     parts.append(section("What is wrong", failure.message.splitlines()))
     result = failure.result
     if result is not None:
-        title, *lines = plan_lines(result.plan)
+        title, *lines = (line.removeprefix("  ") for line in plan_lines(result.plan))
         parts.append(section(title, lines))
         parts.append(
             f'<h2>What happened</h2>\n<div class="scroll">{_drawn(narrated(result))}</div>'
