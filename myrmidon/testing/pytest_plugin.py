@@ -20,8 +20,8 @@ failure is the story of the shortest plan that was found.
 
 ``--sim-budget`` replaces the budget, ``--sim-seeds`` and ``--sim-depth`` replace parts of it,
 ``--sim-faults`` chooses the faults, and ``--sim-jobs`` uses several processes.  Failures are stored as
-artefacts in ``--sim-report DIR``, by default in the cache of pytest; ``--sim-replay FILE`` runs only
-what an artefact says.  The fixture ``sim`` runs a scenario once, without exploration.
+artefacts in ``--sim-report DIR`` together with the coverage, by default in the cache of pytest; ``--sim-replay FILE`` runs only
+what an artefact says.  ``--sim-min-cells 95%`` fails if too few faults were tried.  The fixture ``sim`` runs a scenario once, without exploration.
 
 Every run of pytest loads this module, so it imports the framework only when a test needs it.
 """
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
+    from myrmidon.testing.campaigns.coverage import Coverage
     from myrmidon.testing.harness.cluster import Cluster
     from myrmidon.testing.simulation.result import SimulationResult
 
@@ -57,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--sim-faults", metavar="KINDS", default="", help="only these faults, as crash,stale")
     add("--sim-jobs", metavar="N", type=int, default=1, help="processes per scenario")
     add("--sim-report", metavar="DIR", help="where failures are stored as artefacts")
+    add("--sim-min-cells", metavar="SHARE", help="fail if less of the coverage is filled: 95%%")
     add("--sim-replay", metavar="FILE", help="run only what this artefact says")
 
 
@@ -87,13 +89,15 @@ class ScenarioItem(pytest.Item):
         from myrmidon.testing.campaigns.campaign import Campaign, CampaignOptions  # noqa: PLC0415
         from myrmidon.testing.campaigns.report_files import write_failures  # noqa: PLC0415
 
+        covers = bool(options.sim_min_cells or options.sim_report)
+
         chosen = CampaignOptions(
             budget=options.sim_budget or self._scenario.budget,
             seeds=options.sim_seeds,
             depth=options.sim_depth,
             faults=options.sim_faults,
         )
-        campaign = Campaign(self._scenario, chosen)
+        campaign = Campaign(self._scenario, chosen, covers=covers)
         report = campaign.explore(options.sim_jobs, shrink=True)
         self.add_report_section("call", "simulation", str(report))
         folder = self._folder()
@@ -105,6 +109,22 @@ class ScenarioItem(pytest.Item):
         report.check()
         if silent := campaign.never_fired():
             pytest.fail(f"nothing was tried: no fault of {', '.join(silent)} had an effect")
+        self._check_coverage(campaign.coverage)
+
+    def _check_coverage(self, coverage: "Coverage | None") -> None:
+        """Store the coverage, and fail if too little was tried."""
+        __tracebackhide__ = True
+        if coverage is None:
+            return
+        from myrmidon.testing.campaigns.coverage import least_share  # noqa: PLC0415
+        from myrmidon.testing.campaigns.coverage_views import coverage_text  # noqa: PLC0415
+        from myrmidon.testing.campaigns.report_files import write_coverage  # noqa: PLC0415
+
+        options = self.config.option
+        if options.sim_report:
+            write_coverage(coverage, Path(options.sim_report), self.name)
+        if coverage.share < least_share(options.sim_min_cells or "0"):
+            pytest.fail(coverage_text(coverage), pytrace=False)
 
     def _replay(self, path: Path) -> None:
         __tracebackhide__ = True

@@ -27,13 +27,15 @@ from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.testing.campaigns.campaign import Campaign, CampaignOptions
+from myrmidon.testing.campaigns.coverage import least_share
+from myrmidon.testing.campaigns.coverage_views import coverage_text
 from myrmidon.testing.campaigns.failure_text import failures_text
 from myrmidon.testing.campaigns.generated_scenario import (
     GeneratedSteps,
     generated_steps,
     scenario_of,
 )
-from myrmidon.testing.campaigns.report_files import write_failures
+from myrmidon.testing.campaigns.report_files import write_coverage, write_failures
 from myrmidon.testing.simulation.artefact import load as load_artefact
 from myrmidon.testing.simulation.artefact import replay
 from myrmidon.testing.simulation.result import SimulationFailure, SimulationResult
@@ -65,6 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--report", default="simulation-report", metavar="DIR",
         help="where failures are stored (default: simulation-report)",
     )  # fmt: skip
+    parser.add_argument(
+        "--coverage", action="store_true",
+        help="print which faults were tried in which state, and store it in the report directory",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min-cells", metavar="SHARE", help="fail if less of the coverage is filled, such as 95%%"
+    )
     parser.add_argument("--replay", metavar="FILE", help="run only what this artefact says")
 
 
@@ -76,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs < 1 or args.replicas < 1:
         raise UsageError("--jobs and --replicas are numbers from 1 on")
     CampaignOptions(args.budget, faults=args.faults).read()
+    least_share(args.min_cells or "0")
     steps = generated_steps(controllers, _samples(args.sample), args.replicas)
     for field in steps.unchanged:
         print(f"not changed: {field}")
@@ -90,7 +100,8 @@ def _explored(
     """Explore one scenario; return the exit status."""
     options = CampaignOptions(args.budget, args.seed, faults=args.faults, jobs=args.jobs, share=0.5)
     scenario, progress = scenario_of(controllers, steps), _Progress()
-    campaign = Campaign(scenario, options, progress.take)
+    covers = bool(args.coverage or args.min_cells)
+    campaign = Campaign(scenario, options, progress.take, covers=covers)
     report = campaign.explore(args.jobs, shrink=True)
     progress.clear()
     if report.failures:
@@ -106,7 +117,23 @@ def _explored(
     silent = campaign.never_fired()
     if silent:
         print(f"  nothing was tried: no fault of {', '.join(silent)} had an effect")
-    return 1 if report.failures or silent else 0
+    return 1 if report.failures or silent or not _is_covered(args, campaign, scenario.name) else 0
+
+
+def _is_covered(args: argparse.Namespace, campaign: Campaign, name: str) -> bool:
+    """Tell and store the coverage, if that was asked for; return whether it is enough."""
+    coverage = campaign.coverage
+    if coverage is None:
+        return True
+    if args.coverage:
+        stored = write_coverage(coverage, Path(args.report), name)
+        print(f"\n{coverage_text(coverage)}\nstored: {stored}\n")
+    if coverage.share >= least_share(args.min_cells or "0"):
+        return True
+    print(f"  {coverage.share:.0%} of the cells are filled; --min-cells asks for {args.min_cells}")
+    for state, fault in coverage.open_cells:
+        print(f"  never tried: {fault} in {state}")
+    return False
 
 
 def _counted(failures: Sequence[SimulationFailure]) -> str:

@@ -8,6 +8,9 @@ narrative           the steps of a run: when, who, what, and what the controller
 failure_text        a failure for the terminal
 pages               the style of HTML pages
 timeline            a failure as an HTML page with lanes
+reference_states    the state of a controller at each moment of the run without faults
+coverage            which faults had an effect in which state, transition and write
+coverage_views      coverage for the terminal and as an HTML page
 report_files        the files of a report directory
 
 ``myrmidon simulate`` and the pytest plugin use it; ``testing.simulation`` runs the scenarios.

@@ -1,6 +1,6 @@
 """Campaign: an exploration with progress, and with the faults, seeds and depth that were chosen.
 
-It is the explorer with three additions: an observer sees every result, plans with a class of faults
+It is the explorer with additions: an observer sees every result, coverage is counted, plans with a class of faults
 that was not chosen are left out, and a campaign in which a chosen class never had an effect fails,
 because it says nothing about that class.
 """
@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from myrmidon.errors import UsageError
+from myrmidon.testing.campaigns.coverage import Coverage
+from myrmidon.testing.campaigns.reference_states import controllers_in
 from myrmidon.testing.simulation.actions import KINDS
 from myrmidon.testing.simulation.explorer import Budget, Explorer
 from myrmidon.testing.simulation.plan import Plan
@@ -77,11 +79,19 @@ class Campaign(Explorer):
     """One exploration of a scenario with options."""
 
     def __init__(
-        self, scenario: Scenario, options: CampaignOptions, observe: Observe | None = None
+        self,
+        scenario: Scenario,
+        options: CampaignOptions,
+        observe: Observe | None = None,
+        *,
+        covers: bool = False,
     ) -> None:
         super().__init__(scenario, options.read(), options.seed, options.stop_at)
         self._classes, self._observe = fault_classes(options.faults), observe
         self._chosen: frozenset[str] = frozenset().union(*self._classes.values())
+        self._covers = covers
+        self.coverage: Coverage | None = None
+        """With ``covers``: the coverage, from the first run with a fault on."""
 
     def never_fired(self) -> list[str]:
         """Return the chosen words none of whose faults had an effect in any run."""
@@ -90,6 +100,11 @@ class Campaign(Explorer):
 
     def _count(self, result: SimulationResult) -> None:
         super()._count(result)
+        if self._covers and self.coverage is None:
+            controllers = controllers_in(self._scenario)
+            self.coverage = Coverage(self.references.main, controllers)
+        if self.coverage is not None:
+            self.coverage.take(result)
         if self._observe is not None:
             self._observe(result)
 

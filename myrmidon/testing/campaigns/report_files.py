@@ -1,4 +1,4 @@
-"""The files of a report directory: for each failure an artefact as JSON, and a page beside it."""
+"""The files of a report directory: failures as artefacts and pages, coverage as JSON and a page."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 
 from myrmidon.errors import UsageError
+from myrmidon.testing.campaigns.coverage import Coverage
+from myrmidon.testing.campaigns.coverage_views import coverage_page
 from myrmidon.testing.campaigns.timeline import timeline_page
 from myrmidon.testing.simulation.artefact import artefact_of
 from myrmidon.testing.simulation.result import SimulationFailure
@@ -50,6 +52,20 @@ def write_failures(
         ]
     except OSError as error:
         raise UsageError(f"the report cannot be written to {folder}: {error.strerror}") from None
+
+
+def write_coverage(coverage: Coverage, folder: Path, name: str) -> Path:
+    """Write coverage as JSON and as an HTML page; return the path of the page."""
+    stem = _UNSAFE.sub("-", name)
+    found = folder / f"{stem}-coverage.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        document = orjson.dumps(coverage.to_json(), option=orjson.OPT_INDENT_2)
+        (folder / f"{stem}-coverage.json").write_bytes(document)
+        found.write_text(coverage_page(coverage))
+    except OSError as error:
+        raise UsageError(f"the report cannot be written to {folder}: {error.strerror}") from None
+    return found
 
 
 def _written(
