@@ -174,8 +174,9 @@ def _trial(
     result = scenario_of(controllers, steps).run()
     if steps.refused:
         return steps.refused
-    failures = (one.message for one in result.failures if one.signature == ("O7", "settle"))
-    return next(failures, "")
+    if result.finished:
+        return ""
+    return next((one.message for one in result.failures), "the controllers do not settle")
 
 
 def _drawn(controllers: Sequence[type[Controller[Any]]]) -> Json:
