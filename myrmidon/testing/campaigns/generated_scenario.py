@@ -12,10 +12,9 @@ controllers made of the last spec; the second goes on with the deletion, after w
 A scenario with a deletion alone would hide most wrong children, because they are gone at its end.  Each of the first ``_SINGLE_EDITS`` fields is changed by an edit of its
 own; the last edit changes all others together, so that a large spec does not make every run slow.
 
-A schema does not say which values make sense.  A list of namespaces with one more item, for example,
-names a namespace that does not exist, and the controller rightly tries again for ever.  So each change is
-tried alone and without faults first, and one that the server refuses or after which the controllers do not
-settle is replaced by the next candidate of its field.  What is left out is reported.
+A schema does not say which values make sense.  So each change is tried alone and without faults first,
+and one that the server refuses or after which the controllers do not settle is replaced by the next
+candidate of its field.  What is left out is reported.
 """
 
 from collections.abc import Iterable, Sequence

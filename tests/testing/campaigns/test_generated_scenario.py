@@ -21,12 +21,12 @@ class Restless(Controller[Thing]):
 
     @state(initial=True)
     def configured(self, thing: Thing, out: OutputSet) -> Result:
-        """The data differs in each pass, and there is a pass each second."""
+        """The data differs in each pass, and there is a pass each minute."""
         is_restless = thing.spec.size == 2
         tick = next(TICKS) if is_restless else 0
         out.apply(child("ConfigMap", thing.name, data={"tick": str(tick)}))
-        second = timedelta(seconds=1)
-        return Wait("Ticking", after=second, keep_outputs=True) if is_restless else Done()
+        minute = timedelta(minutes=1)
+        return Wait("Ticking", after=minute, keep_outputs=True) if is_restless else Done()
 
 
 def test_a_change_after_which_the_controllers_do_not_settle_is_replaced() -> None:
