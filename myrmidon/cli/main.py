@@ -21,6 +21,7 @@ COMMANDS = {
     "dev": "run controllers on an embedded API server and watch them work",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
+    "simulate": "try controllers under every fault at every moment",
     "plan": "show what a pass would write, without writing it",
     "explain": "show where an object is in its graph and what it waits for",
     "reconcile": "ask for a pass over an object now",

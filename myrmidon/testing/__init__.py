@@ -6,13 +6,17 @@ external        a stand-in for an external system, with the same faults
 generated_role  controllers with exactly the rights of their generated role
 readiness       when a test counts an object as ready
 strategies      Hypothesis strategies for resources, edits and faults
+apply_laws      property tests of apply semantics for a kind
+plan_strategies Hypothesis strategies for plans of the simulator, and a rule-based machine
 convergence     a property test of controllers: the end depends on the specs alone
 end_states      the objects of a controller without what differs between any two runs
 pytest_plugin   the fixture ``harness``, and the collection of scenarios
 simulation/     the simulator: a scenario under every fault at every moment
+campaigns/      scenarios from samples, explorations with options, and their reports
 
 ``strategies`` and ``convergence`` need hypothesis, so they are not imported here.  The names of the
-simulator are imported on first use: a test without it does not pay for it.
+simulator, of ``apply_laws`` and of ``plan_strategies`` are imported on first use: a test without them does
+not pay for them.
 """
 
 from importlib import import_module
@@ -48,6 +52,8 @@ from myrmidon.testing.harness.live import LiveCluster
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 
 if TYPE_CHECKING:
+    from myrmidon.testing.apply_laws import ApplyLawError, check_apply_laws
+    from myrmidon.testing.plan_strategies import plans, scenario_machine
     from myrmidon.testing.simulation import (
         Plan,
         PlannedFault,
@@ -81,8 +87,18 @@ _SIMULATION = {
 }
 
 
+_HYPOTHESIS = {
+    "ApplyLawError": "apply_laws",
+    "check_apply_laws": "apply_laws",
+    "plans": "plan_strategies",
+    "scenario_machine": "plan_strategies",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Import a name of the simulator on first use."""
+    """Import a name of the simulator, or one that needs hypothesis, on first use."""
+    if name in _HYPOTHESIS:
+        return getattr(import_module(f"{__name__}.{_HYPOTHESIS[name]}"), name)
     if name not in _SIMULATION:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.simulation.{_SIMULATION[name]}"), name)
@@ -90,6 +106,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "ApiServer",
+    "ApplyLawError",
     "Break",
     "Cluster",
     "Crash",
@@ -127,10 +144,13 @@ __all__ = [
     "VirtualClock",
     "VirtualTimeLoop",
     "World",
+    "check_apply_laws",
     "explore",
     "is_watch",
     "is_write",
+    "plans",
     "run",
     "scenario",
+    "scenario_machine",
     "simulate",
 ]
