@@ -123,8 +123,8 @@ class Campaign(Explorer):
             if faults:
                 yield plan.with_faults(faults), seed, jitter
 
-    def _pairs(self) -> Iterator[Plan]:
-        return (plan for plan in super()._pairs() if self._is_chosen(plan))
+    def _pairs(self) -> Iterator[tuple[Plan, int | None, float]]:
+        return (one for one in super()._pairs() if self._is_chosen(one[0]))
 
     def _is_chosen(self, plan: Plan) -> bool:
         return not self._chosen or all(fault.action.kind in self._chosen for fault in plan)

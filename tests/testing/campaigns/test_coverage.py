@@ -1,5 +1,7 @@
 """Coverage: faults are counted in the state, transition and write in which they happened."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -44,6 +46,13 @@ class Forking(Controller[Thing]):
     def oversized(self, obj: Thing, out: OutputSet) -> Result:
         """Is never reached."""
         return Done()
+
+
+async def creation(sim: Any) -> None:
+    """Create a Thing."""
+    sim.controller(Things)
+    await sim.user.create(thing())
+    await sim.settle()
 
 
 def measured(scenario: Scenario, *plans: Plan) -> Coverage:
@@ -130,6 +139,17 @@ def test_a_campaign_covers_if_it_is_asked_to() -> None:
     assert campaign.coverage is not None
     assert campaign.coverage.states.runs("secured", "crash") > 1
     assert {kind for _, kind in campaign.coverage.open_cells} == {"lost", "applied_then", "reply"}
+
+
+def test_only_chosen_faults_are_tried_also_in_pairs() -> None:
+    """At depth two, every fault of every plan is of a chosen kind."""
+    seen: list[Plan] = []
+    options = CampaignOptions("ci", seeds=3, depth=2, faults="crash,lost")
+    campaign = Campaign(as_scenario(creation), options, lambda result: seen.append(result.plan))
+    campaign.explore(1, shrink=False)
+    assert {fault.action.kind for plan in seen for fault in plan} == {"crash", "lost"}
+    assert max(map(len, seen)) >= 2
+    assert campaign.coverage is None
 
 
 def test_too_little_coverage_fails(
