@@ -16,7 +16,7 @@ class ZombieLeader(Elected):
 
     def __init__(self, identity: str) -> None:
         super().__init__(identity)
-        self.given: list[str] = []
+        self.given: dict[str, str] = {}
         """What it has given since it leads; its cache may not know that yet."""
 
     async def reconcile(self, obj: Json) -> None:
@@ -26,11 +26,18 @@ class ZombieLeader(Elected):
 
     async def assign(self, obj: Json) -> None:
         """Pick a free CIDR and write it, whoever leads and whatever was written meanwhile."""
-        used = [(one.get("status") or {}).get("cidr") for one in self.caches["Thing"].values()]
-        cidr = next(one for one in CIDRS if one not in {*used, *self.given})
-        self.given.append(cidr)
+        cidr = self.free(obj)[0]
+        self.given[obj["metadata"]["name"]] = cidr
         where = ref(Thing.KIND, obj["metadata"]["name"])
         await self.client.patch(where, {"status": {"cidr": cidr}}, subresource="status")
+
+    def free(self, obj: Json) -> list[str]:
+        """Return the CIDRs that no other Thing has, as far as this process knows."""
+        name = obj["metadata"]["name"]
+        known = [one for one in self.caches["Thing"].values() if one["metadata"]["name"] != name]
+        used = {(one.get("status") or {}).get("cidr") for one in known}
+        used |= {cidr for other, cidr in self.given.items() if other != name}
+        return [cidr for cidr in CIDRS if cidr not in used]
 
 
 class FencedLeader(ZombieLeader):
@@ -39,10 +46,11 @@ class FencedLeader(ZombieLeader):
     async def assign(self, obj: Json) -> None:
         """Claim a CIDR, then write it to the version that was read."""
         await self.require_current(obj)
-        for cidr in CIDRS:
+        for cidr in self.free(obj):
             holder = await self.claimed(obj, cidr)
             if holder == obj["metadata"]["uid"]:
                 self.check_lease()
+                self.given[obj["metadata"]["name"]] = cidr
                 await self.set_status(obj, cidr=cidr)
                 return
 
