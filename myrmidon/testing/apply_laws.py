@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, given, settings
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.model import Model
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
 from myrmidon.api.typed.status import Status
 from myrmidon.fsm.controller import Controller
@@ -125,8 +126,12 @@ def check_applied_object(
 
 
 def _existing(obj: AnyResource, manifests: Iterable[Any]) -> list[Any]:
-    """Return what exists before: the definition of the kind, and the objects of the caller."""
-    return [*crds([type(obj)]), *manifests]
+    """Return what exists before: the objects of the caller, and a definition that is not ours.
+
+    The harness installs the definition of a kind that the program defines.
+    """
+    kind = type(obj)
+    return [*([] if is_defined_here(kind) else crds([kind])), *manifests]
 
 
 def _with_spec(obj: AnyResource, other: AnyResource) -> AnyResource:

@@ -22,13 +22,22 @@ class Pairs(Controller[Pair]):
 
     manages = (kinds.CONFIG_MAP, kinds.SECRET)
 
-    @declared(initial=True, condition="Paired")
-    async def paired(self, pair: Pair, out: OutputSet, ctx: Context) -> Result:
-        """There are both; but a ConfigMap without a Secret is never noticed."""
+    @declared(initial=True, condition="Configured", then=("secured", "complete"))
+    async def configured(self, pair: Pair, out: OutputSet, ctx: Context) -> Result:
+        """There is a ConfigMap; one without a Secret is never noticed."""
         is_new = await ctx.get(kinds.CONFIG_MAP, pair.name) is None
         out.apply(child("ConfigMap", pair.name, data={"size": str(pair.spec.size)}))
-        if is_new:
-            out.apply(child("Secret", pair.name))
+        return Done(goto="secured" if is_new else "complete")
+
+    @declared(condition="Secured", then="complete")
+    def secured(self, pair: Pair, out: OutputSet) -> Result:
+        """There is a Secret as well."""
+        out.apply(child("Secret", pair.name))
+        return Done()
+
+    @declared(condition="Complete")
+    def complete(self, pair: Pair, out: OutputSet) -> Result:
+        """There are both, it seems."""
         return Done()
 
 

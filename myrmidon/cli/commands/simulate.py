@@ -21,7 +21,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from myrmidon.testing.harness.misuse import documents
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -36,6 +35,7 @@ from myrmidon.testing.campaigns.generated_scenario import (
     scenario_of,
 )
 from myrmidon.testing.campaigns.report_files import write_coverage, write_failures
+from myrmidon.testing.harness.misuse import documents
 from myrmidon.testing.simulation.artefact import load as load_artefact
 from myrmidon.testing.simulation.artefact import replay
 from myrmidon.testing.simulation.result import SimulationFailure, SimulationResult

@@ -13,7 +13,9 @@ from myrmidon.testing.simulation import actions, simulate, triggers
 from myrmidon.testing.simulation.actions import KINDS, Action
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import SimulationFailure, SimulationResult
-from tests.testing.simulation.test_bugs import HalfPair, LyingReady, creation, growth
+from tests.museum.e01_half_pair import HalfPair
+from tests.museum.e18_lying_ready import LyingReady
+from tests.museum.kit import creation, editing
 
 
 def failing() -> SimulationFailure:
@@ -27,11 +29,11 @@ def failing() -> SimulationFailure:
 def stale() -> SimulationResult:
     """Return a run in which the user edits while the controller cannot see it."""
     plan = Plan.of(
-        (triggers.event("Gadget", 2), actions.hold("Gadget", 45.0)),
-        (triggers.event("Gadget", 2), actions.user("edit", "Gadget/a", {"spec": {"size": 7}})),
-        (triggers.event("Gadget", 2), actions.watch("dup")),
+        (triggers.event("Thing", 2), actions.hold("Thing", 45.0)),
+        (triggers.event("Thing", 2), actions.user("edit", "Thing/a", {"spec": {"size": 7}})),
+        (triggers.event("Thing", 2), actions.watch("dup")),
     )
-    return simulate(growth(LyingReady), plan=plan, compare=False)
+    return simulate(editing({"size": 1}, {"size": 2})(LyingReady), plan=plan, compare=False)
 
 
 def test_the_steps_of_a_run() -> None:
@@ -43,9 +45,7 @@ def test_the_steps_of_a_run() -> None:
     created = next(step for step in steps if step.text.startswith("sent: create Secret ssl"))
     assert created.did.startswith("the server stored version")
     assert created.is_error
-    assert [step.text for step in steps if step.lane == "user"] == [
-        "created Gadget/a, spec: size: 1"
-    ]
+    assert [step.text for step in steps if step.lane == "user"] == ["created Thing/a"]
     assert [step.at for step in steps] == sorted(step.at for step in steps)
 
 
@@ -54,7 +54,7 @@ def test_a_controller_that_acts_on_an_old_view_is_told_so() -> None:
     believed = [line for step in narrated(stale()) for line in step.believed]
     assert any(
         re.fullmatch(
-            r"it believed in Gadget a of version \d+ \(generation \d\); "
+            r"it believed in Thing a of version \d+ \(generation \d\); "
             r"the server had version \d+ \(generation \d\)",
             line,
         )
