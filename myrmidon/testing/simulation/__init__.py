@@ -38,6 +38,7 @@ references      runs without faults, which all others are compared with
 enumeration     every fault of depth one at every moment, and pairs
 swarm           random plans from a seed
 explorer        the phases of an exploration, budgets and processes
+workers         processes that run plans for an exploration
 shrinking       from a plan that fails to the shortest one
 artefact        a failure as a JSON file, and its replay
 """

@@ -8,7 +8,6 @@ order, and goes on with random plans until then.
 A run whose faults did not all have an effect is not counted as passed.
 """
 
-import multiprocessing
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,10 +24,10 @@ from myrmidon.testing.simulation.result import SimulationError, SimulationFailur
 from myrmidon.testing.simulation.scenarios import Scenario, as_scenario
 from myrmidon.testing.simulation.shrinking import shrunk
 from myrmidon.testing.simulation.swarm import drawn
+from myrmidon.testing.simulation.workers import Work, Workers
 
 _SWARM = {"ci": 50, "nightly": 20_000}
 _FAILURES_MAX = 5
-_CHUNK = 8
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)([smh])")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -156,18 +155,18 @@ class Explorer:
                 references, islice(phase, self._shard[0], None, self._shard[1]), jobs
             )
 
-    def _enumerated(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
+    def _enumerated(self, references: References) -> Iterator[Work]:
         for plan in depth_one(references.facts):
             yield plan, None, 0.0
 
-    def _drawn(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
+    def _drawn(self, references: References) -> Iterator[Work]:
         numbers = count() if self._budget.swarm is None else range(self._budget.swarm)
         for number in numbers:
             seed = self._seed + number
             plan, jitter = drawn(seed, references.facts)
             yield plan, seed, jitter
 
-    def _pairs(self) -> Iterator[tuple[Plan, int | None, float]]:
+    def _pairs(self) -> Iterator[Work]:
         for first, facts in self._first:
             for plan in depth_two(first, facts):
                 yield plan, None, 0.0
@@ -200,37 +199,10 @@ class Explorer:
         return self._ends_at is not None and real_seconds() >= self._ends_at
 
 
-# ------------------------------------------------------------------------ several processes
-
-_inherited: list[References] = []  # the workers are forks, which see it
-
-
-def _run_all(
-    references: References, work: Iterator[tuple[Plan, int | None, float]], jobs: int
-) -> Iterator[SimulationResult]:
+def _run_all(references: References, work: Iterator[Work], jobs: int) -> Iterator[SimulationResult]:
     if jobs == 1:
         yield from (references.run(*one) for one in work)
-    else:
-        yield from _in_parallel(references, work, jobs)
-
-
-def _in_parallel(
-    references: References, work: Iterator[tuple[Plan, int | None, float]], jobs: int
-) -> Iterator[SimulationResult]:
-    """Run plans in forked processes; results come in the order of the plans."""
-    _inherited[:] = [references]
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        while batch := list(islice(work, jobs * _CHUNK * 4)):
-            for task, result in zip(
-                batch, pool.imap(_worked, batch, chunksize=_CHUNK), strict=True
-            ):
-                yield references.run(*task) if result.failures else result
-
-
-def _worked(task: tuple[Plan, int | None, float]) -> SimulationResult:
-    """Run one plan in a worker; one that fails is run again where its trace is needed."""
-    result = _inherited[0].run(*task)
-    result.trace.entries, result.trace.commits, result.end = [], [], {}
-    for failure in result.failures:
-        failure.result = None
-    return result
+        return
+    with Workers(references, jobs) as workers:
+        for task, result in workers.run(work):
+            yield references.run(*task) if result.failures else result
