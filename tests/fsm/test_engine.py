@@ -373,9 +373,11 @@ def test_d3_a_value_that_is_not_a_result_is_refused(drawing: Drawn, wrong: Any) 
     assert outcome is not None
     assert outcome.failure is not None
     assert isinstance(outcome.failure.error, StateResultError)
+    shown, fix = repr(wrong), "return Done(), Wait(reason, message) or Failed(reason, error)"
+    if wrong is Done:
+        shown, fix = "the class Done", "return an object: Done(...), with parentheses"
     assert outcome.failure.message == (
-        f"Drawn.s0 returned {wrong!r}, which is not a result.\n"
-        "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
+        f"Drawn.s0 returned {shown}, which is not a result.\n  fix: {fix}"
     )
     assert not outcome.unsettled or not outcome.backoff
 
