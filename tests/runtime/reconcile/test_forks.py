@@ -170,11 +170,8 @@ def test_every_refused_output_of_a_state_is_named() -> None:
 
     assert first is not None
     assert first.reason == "Forbidden"
-    lines = first.message.splitlines()
-    assert [line.partition(":")[0] for line in lines] == [
-        "ConfigMap default/one",
-        "ConfigMap default/two",
-    ]
+    lines = [line.partition(":")[0] for line in first.message.splitlines()]
+    assert lines == ["ConfigMap default/one", "  fix", "ConfigMap default/two", "  fix"]
 
 
 def test_one_result_for_several_refusals() -> None:
