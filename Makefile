@@ -41,9 +41,9 @@ format: $(INSTALLED)  ## Format and fix what can be fixed
 lint: $(INSTALLED)    ## Format, lint, types, layers
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-check-fast: $(INSTALLED)  ## The inner loop: lint, layers and the tests of the pure packages, without coverage
+check-fast: $(INSTALLED)  ## The inner loop: lint, layers, and the tests of the pure packages with few examples
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -n 2 $(PURE_TESTS) tests/test_tidy.py
+	HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -q -n 2 $(filter-out tests/generate tests/mistakes,$(PURE_TESTS)) tests/test_tidy.py
 
 docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build

@@ -1,7 +1,7 @@
 """What all tests share.
 
 Hypothesis repeats itself, so that a failure is one on every machine; ``HYPOTHESIS_PROFILE=explore`` draws
-new examples, and more of them.  A command that configures the log does not change that of later tests.
+new examples, and more of them; ``fast`` draws ten, for `make check-fast`.  A command that configures the log does not change that of later tests.
 """
 
 import logging
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("fast", deadline=None, derandomize=True, max_examples=10)
 settings.register_profile(
     "explore",
     deadline=None,

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,21 @@ def module(request: pytest.FixtureRequest) -> Path:
     return path
 
 
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    """Return the syntax tree of a module; several tests look at each."""
+    return ast.parse(path.read_text())
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module."""
+    return tuple(ast.walk(syntax_tree(path)))
+
+
 def tree(path: Path) -> Iterator[ast.AST]:
     """Return every node of a module."""
-    return ast.walk(ast.parse(path.read_text()))
+    return iter(nodes_of(path))
 
 
 def test_files_and_functions_are_short(module: Path) -> None:
@@ -234,7 +247,7 @@ def test_a_public_class_name_has_one_meaning() -> None:
     """A name that two modules give to a class misleads readers and searches."""
     owners: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text()).body:
+        for node in syntax_tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 owners.setdefault(node.name, []).append(named(path))
     doubled = {name: paths for name, paths in owners.items() if len(paths) > 1}
