@@ -11,22 +11,10 @@ import pytest
 
 from myrmidon.cli.local.embedded_server import write_kubeconfig
 from myrmidon.cli.main import main
+from tests.cli.test_front_door import CONTROLLER as TEMPLATE
 from tests.cli.test_front_door import cluster
 
-CONTROLLER = """\
-from myrmidon import Controller, Done, Model, Resource, Status, state
-
-class ThingSpec(Model):
-    size: int = 1
-
-class Thing(Resource[ThingSpec, Status], group="demo.myrmidon.dev", version="v1"):
-    pass
-
-class Things(Controller[Thing]):
-    @state(initial=True)
-    def made(self, thing, out):
-        return Done()
-"""
+CONTROLLER = TEMPLATE.format(result="Done()")
 THING = {"apiVersion": "demo.myrmidon.dev/v1", "kind": "Thing", "metadata": {"name": "a"}}
 NO_PORTS = ["--health-addr=", "--metrics-addr="]
 MISTAKES: dict[str, tuple[list[str], str, str]] = {

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from myrmidon.testing.harness.clock import real_seconds
-from myrmidon.testing.simulation.execution import many_runs
+from myrmidon.testing.harness.garbage import rare_collections
 from tests.museum.catalogue import EXHIBITS
 from tests.museum.visits import Finding, Twin, find
 
@@ -30,7 +30,7 @@ def main(given: list[str]) -> int:
     )
     parser.add_argument("--output", type=Path, help="where to write museum.json")
     asked = parser.parse_args(given)
-    with many_runs():
+    with rare_collections():
         found = [find(exhibit, shrink=True) for exhibit in EXHIBITS]
         _sweep(found, asked.runs, asked.seconds)
     _show(found)

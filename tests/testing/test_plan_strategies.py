@@ -12,7 +12,8 @@ from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.result import SimulationError
 from myrmidon.testing.simulation.simulating import simulate
 from tests.cli.half_pair import Pairs
-from tests.testing.simulation.test_bugs import HalfPair, creation
+from tests.museum.e01_half_pair import HalfPair
+from tests.museum.kit import creation
 from tests.testing.simulation.things import Things
 
 FEW = settings(

@@ -18,6 +18,7 @@ from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.references import References
 from myrmidon.testing.simulation.result import SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
+from myrmidon.testing.simulation.workers import Work
 
 Observe: TypeAlias = Callable[[SimulationResult], None]
 
@@ -108,10 +109,10 @@ class Campaign(Explorer):
         if self._observe is not None:
             self._observe(result)
 
-    def _enumerated(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
+    def _enumerated(self, references: References) -> Iterator[Work]:
         return (one for one in super()._enumerated(references) if self._is_chosen(one[0]))
 
-    def _drawn(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
+    def _drawn(self, references: References) -> Iterator[Work]:
         misses = 0
         for plan, seed, jitter in super()._drawn(references):
             faults = plan.faults
@@ -123,7 +124,7 @@ class Campaign(Explorer):
             if faults:
                 yield plan.with_faults(faults), seed, jitter
 
-    def _pairs(self) -> Iterator[tuple[Plan, int | None, float]]:
+    def _pairs(self) -> Iterator[Work]:
         return (one for one in super()._pairs() if self._is_chosen(one[0]))
 
     def _is_chosen(self, plan: Plan) -> bool:

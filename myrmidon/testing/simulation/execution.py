@@ -103,17 +103,6 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
 
 
 @contextmanager
-def many_runs() -> Iterator[None]:
-    """Make many runs cheaper: the garbage collector does not look at what exists before them."""
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-@contextmanager
 def _quick() -> Iterator[None]:
     """Run without the garbage collector, which would look at the framework again and again."""
     was_on = gc.isenabled()

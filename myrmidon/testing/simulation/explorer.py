@@ -16,8 +16,8 @@ from typing import Any
 
 from myrmidon.errors import UsageError
 from myrmidon.testing.harness.clock import real_seconds
+from myrmidon.testing.harness.garbage import rare_collections
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two, world_key
-from myrmidon.testing.simulation.execution import many_runs
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.references import References
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
@@ -124,7 +124,7 @@ class Explorer:
 
     def explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
         """Run all phases; return the report."""
-        with many_runs():
+        with rare_collections():
             return self._explore(jobs, shrink=shrink)
 
     def _explore(self, jobs: int, *, shrink: bool) -> SimulationReport:

@@ -164,8 +164,8 @@ def test_a_smaller_spec_during_the_pass_leaves_nothing(at: int) -> None:
     live(edit, settled)
 
 
-def test_a_create_whose_response_is_lost_is_looked_up_before_ready_is_true() -> None:
-    """No watch reports the child, no record names it, and the next pass does not want it."""
+def first_create_lost() -> Callable[[HttpRequest], Fault | None]:
+    """Return faults that lose the answer to the first create of a ConfigMap, and show none by a watch."""
     creates = [0]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -176,12 +176,18 @@ def test_a_create_whose_response_is_lost_is_looked_up_before_ready_is_true() -> 
         creates[0] += request.method == "POST"
         return Lose() if request.method == "POST" and creates[0] == 1 else None
 
+    return faults
+
+
+def test_a_create_whose_response_is_lost_is_looked_up_before_ready_is_true() -> None:
+    """No watch reports the child, no record names it, and the next pass does not want it."""
+
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         if it.spec.value == "a":
             out.apply(config_map("late"))
         return Done()
 
-    with Harness(Things(act, prune=True), faults=faults) as cluster:
+    with Harness(Things(act, prune=True), faults=first_create_lost()) as cluster:
         cluster.apply(thing())
         cluster.step()
         cluster.patch(Thing, "it", {"spec": {"value": "none"}})
@@ -299,18 +305,8 @@ def recorded_in(cluster: Harness) -> list[str]:
 
 def test_a13_a_state_sees_a_child_whose_create_got_no_answer() -> None:
     """No watch event shows the child, no status records it, and the next pass does not apply it."""
-    creates = [0]
-
-    def faults(request: HttpRequest) -> Fault | None:
-        if "/configmaps" not in request.path:
-            return None
-        if is_watch(request):
-            return Stall(lines=1)  # the end of the first list
-        creates[0] += request.method == "POST"
-        return Lose() if request.method == "POST" and creates[0] == 1 else None
-
     look = Looking()
-    with Harness(Things(look), faults=faults) as cluster:
+    with Harness(Things(look), faults=first_create_lost()) as cluster:
         cluster.apply(thing())
         cluster.step()
         cluster.patch(Thing, "it", {"spec": {"value": "none"}})

@@ -10,7 +10,8 @@ pytest_plugins = ["pytester"]
 
 PAIR = """
 from myrmidon.testing import scenario
-from tests.testing.simulation.test_bugs import HalfPair, creation
+from tests.museum.e01_half_pair import HalfPair
+from tests.museum.kit import creation
 
 test_pair = scenario(creation(HalfPair))
 """

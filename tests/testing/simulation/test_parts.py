@@ -24,8 +24,11 @@ from myrmidon.testing.simulation.staleness import StaleView
 from myrmidon.testing.simulation.swarm import drawn
 from myrmidon.testing.simulation.trace import Commit
 from myrmidon.testing.simulation.triggers import Moment
+from tests.museum.e01_half_pair import BothSecrets
+from tests.museum.kit import Thing as Gadget
+from tests.museum.kit import creation
 from tests.testing.simulation.naive import Naive, ref
-from tests.testing.simulation.test_bugs import BothSecrets, Gadget, creation, gadget, oracles
+from tests.testing.simulation.test_bugs import gadget, oracles
 from tests.testing.simulation.things import life
 
 CALM = settings(max_examples=40, deadline=None)

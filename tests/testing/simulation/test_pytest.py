@@ -6,7 +6,8 @@ import orjson
 import pytest
 
 from myrmidon.testing.simulation import artefact_of, explore, replay
-from tests.testing.simulation.test_bugs import BothSecrets, HalfPair, creation
+from tests.museum.e01_half_pair import BothSecrets, HalfPair
+from tests.museum.kit import creation
 
 pytest_plugins = ["pytester"]
 
@@ -27,7 +28,8 @@ async def helper(sim):
 
 BAD = """
 from myrmidon.testing import scenario
-from tests.testing.simulation.test_bugs import HalfPair, creation
+from tests.museum.e01_half_pair import HalfPair
+from tests.museum.kit import creation
 
 test_pair = scenario(creation(HalfPair))
 """

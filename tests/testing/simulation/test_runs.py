@@ -12,7 +12,8 @@ from myrmidon.testing.simulation import Plan, Scenario, SimulationError, simulat
 from myrmidon.testing.simulation import actions as a
 from myrmidon.testing.simulation import triggers as t
 from myrmidon.testing.simulation.trace import Happened
-from tests.testing.simulation.test_bugs import NumberedNames, gadget
+from tests.museum.e10_random_names import NumberedNames
+from tests.testing.simulation.test_bugs import gadget
 from tests.testing.simulation.things import Things, growth, life, thing
 
 HERE = Path(__file__).parent
