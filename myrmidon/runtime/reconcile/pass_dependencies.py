@@ -52,9 +52,9 @@ class PassDependencies:
     planning: bool = False
     """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     run_state: RunState = run_state
+    """Runs one state; tracing puts a span around it."""
     external_acted: Callable[[ExternalEffect], None] = lambda _effect: None
     """Called after each create, update or delete outside the cluster, for the change log."""
-    """Runs one state; tracing puts a span around it."""
     shared: bool = False
     """Whether another controller of this program reconciles the same kind."""
     shares_status: bool = False
