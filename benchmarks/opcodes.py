@@ -22,7 +22,7 @@ _PARTS = (
     ("/myrmidon/apiserver/", "server"),
     ("/myrmidon/testing/", "server"),
     ("/myrmidon/io/watch/reflector.py", "events"),
-    ("/myrmidon/runtime/worker.py", "passes"),
+    ("/myrmidon/runtime/reconcile/worker.py", "passes"),
 )
 PARTS = ("passes", "events", "loop")
 

@@ -20,7 +20,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.paths import object_path
 from myrmidon.api.requests.request import Patch
 from myrmidon.fsm.context import Cause
-from myrmidon.runtime.loop import ControllerLoop
+from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import Urgency
 from myrmidon.testing import Harness
 

@@ -16,7 +16,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm import Context, Controller, Done, Index, Result, Watch, state
 from myrmidon.io.watch.changes import Change, Source, encode
-from myrmidon.runtime.loop import ControllerLoop
+from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness

@@ -21,7 +21,7 @@ import aiohttp
 import orjson
 
 from myrmidon.api.objects import kinds
-from myrmidon.cli.event_loops import loop_factory
+from myrmidon.cli.arguments.event_loops import loop_factory
 from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client

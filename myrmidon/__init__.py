@@ -69,8 +69,8 @@ if TYPE_CHECKING:
         labels_changed,
     )
     from myrmidon.fsm.external.resource import External
-    from myrmidon.fsm.results import Done, Failed, Result, Wait
-    from myrmidon.fsm.states import Fork, state
+    from myrmidon.fsm.machine.results import Done, Failed, Result, Wait
+    from myrmidon.fsm.machine.states import Fork, state
     from myrmidon.runtime.manager import Manager
     from myrmidon.runtime.options import ManagerOptions
     from myrmidon.sets.outputs.options import ApplyOptions
@@ -100,9 +100,9 @@ _HOMES = {
     "myrmidon.fsm.declaration.options": ("ControllerOptions",),
     "myrmidon.fsm.declaration.permissions": ("Permission",),
     "myrmidon.fsm.children.readiness": ("exists", "has_condition"),
-    "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
+    "myrmidon.fsm.machine.results": ("Done", "Failed", "Result", "Wait"),
     "myrmidon.fsm.children.rollouts": ("Rollout", "revised", "rolling"),
-    "myrmidon.fsm.states": ("Fork", "state"),
+    "myrmidon.fsm.machine.states": ("Fork", "state"),
     "myrmidon.fsm.declaration.shapes": ("Manages", "Reads"),
     "myrmidon.fsm.declaration.watches": (
         "Index",

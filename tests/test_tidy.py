@@ -150,7 +150,7 @@ ENTRANCES = {
     "myrmidon",
     "myrmidon.__main__",
     "myrmidon.cli.main",
-    "myrmidon.testing.convergence",  # needs hypothesis, so only tests import it
+    "myrmidon.testing.properties.convergence",  # needs hypothesis, so only tests import it
     "myrmidon.testing.pytest_plugin",
 }
 # Public class names that more than one module has; the list may only get shorter.

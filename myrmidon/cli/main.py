@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from myrmidon.cli.parser import Parser
+from myrmidon.cli.arguments.parser import Parser
 from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 
 COMMANDS = {

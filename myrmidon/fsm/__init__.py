@@ -2,23 +2,19 @@
 
 engine             which state runs next, and when a walk stops
 controller         the class that users write, and what is checked when it is defined
-instances          whether a value is a controller object
-forgotten_awaits   reads of a context without ``await``
 context            what a state's function is given
-states, results    the decorator ``@state``; ``Done``, ``Wait``, ``Failed``
-graph, forks       the declared edges, and branches that are independent of each other
-raised             an exception of a state, with the user's line
-next_pass          what results say about the next pass: rechecks, failures, schedules
 retry_limits       when retries are given up
 finalizers         how our finalizer is added and removed
 claims             controllers of claims, whose work happens in a composite object
 reconcile_request  the annotation that asks for a pass
 suspension         the label that stops all work on an object
 remote_clusters    which other clusters a controller uses
+machine/           ``@state``, its results ``Done``, ``Wait`` and ``Failed``, the graph of the edges
 declaration/       options, watches, channels, shapes of kinds, policies, permissions
 children/          names, readiness and rolling replacement of children; ready-made states
 external/          resources outside the cluster, and the ledger that survives a crash
 status/            the status that a pass leaves, where it is kept and how it is written
+misuse/            mistakes that Python would let through: forgotten awaits, classes for objects
 """
 
 from myrmidon.fsm.children.adopting import adopt_by_selector
@@ -47,9 +43,9 @@ from myrmidon.fsm.declaration.watches import (
 )
 from myrmidon.fsm.engine import Walk
 from myrmidon.fsm.external.resource import External
-from myrmidon.fsm.graph import Graph
-from myrmidon.fsm.results import Done, Failed, Result, Wait
-from myrmidon.fsm.states import Fork, State, state
+from myrmidon.fsm.machine.graph import Graph
+from myrmidon.fsm.machine.results import Done, Failed, Result, Wait
+from myrmidon.fsm.machine.states import Fork, State, state
 
 __all__ = [
     "Cause",

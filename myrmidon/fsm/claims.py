@@ -16,8 +16,8 @@ from myrmidon.errors import DefinitionError
 from myrmidon.fsm.children.naming import hashed_name
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.controller import Controller, entries_of
-from myrmidon.fsm.results import Done, Result, Wait
-from myrmidon.fsm.states import state
+from myrmidon.fsm.machine.results import Done, Result, Wait
+from myrmidon.fsm.machine.states import state
 from myrmidon.sets.outputs.output_set import OutputSet
 
 Claim = TypeVar("Claim", bound=Resource[Any, Any])

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, overload
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.fsm.external.resource import External
-from myrmidon.fsm.results import Failed, Result, Wait
+from myrmidon.fsm.machine.results import Failed, Result, Wait
 
 Observed = TypeVar("Observed")
 T = TypeVar("T")

@@ -27,8 +27,8 @@ from myrmidon.fsm.declaration.permissions import Permission
 from myrmidon.fsm.declaration.shapes import KindShape, Manages, Reads, shapes_of
 from myrmidon.fsm.declaration.watches import Index, Watch, takes_lookup
 from myrmidon.fsm.external.resource import External, checked_externals
-from myrmidon.fsm.graph import Graph, checked_graph
-from myrmidon.fsm.states import (
+from myrmidon.fsm.machine.graph import Graph, checked_graph
+from myrmidon.fsm.machine.states import (
     Declaration,
     State,
     declaration_of,

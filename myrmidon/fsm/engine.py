@@ -40,9 +40,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.fsm.declaration.policies import Policy
-from myrmidon.fsm.forks import Course
-from myrmidon.fsm.graph import Graph
-from myrmidon.fsm.next_pass import (
+from myrmidon.fsm.machine.forks import Course
+from myrmidon.fsm.machine.graph import Graph
+from myrmidon.fsm.machine.next_pass import (
     NOTHING_ASKED,
     Attempt,
     Schedule,
@@ -50,8 +50,8 @@ from myrmidon.fsm.next_pass import (
     after_wait,
     with_schedule,
 )
-from myrmidon.fsm.results import Done, Failed, Result, Wait, value_of
-from myrmidon.fsm.states import State, checked_result
+from myrmidon.fsm.machine.results import Done, Failed, Result, Wait, value_of
+from myrmidon.fsm.machine.states import State, checked_result
 
 # ------------------------------------------------------------------------------- actions
 

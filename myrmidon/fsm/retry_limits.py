@@ -24,9 +24,9 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.fsm.engine import Outcome
-from myrmidon.fsm.next_pass import Attempt
+from myrmidon.fsm.machine.next_pass import Attempt
+from myrmidon.fsm.machine.results import Failed
 from myrmidon.fsm.reconcile_request import Revision
-from myrmidon.fsm.results import Failed
 
 
 class RetryLimits(NamedTuple):

@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 from typing import TypeAlias
 
-from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.machine.graph import Graph
 
 Name: TypeAlias = str
 

@@ -7,7 +7,7 @@ Start-up, in this order:
 3. preflight: list every declared kind once, so that wrong credentials or a missing role stop the
    program with one sentence and not with a log full of retries;
 4. start the caches, which the controllers share, and the leader election;
-5. start the controllers, each by itself (``controller_run``): one whose kinds are not served waits
+5. start the controllers, each by itself (``controller.run``): one whose kinds are not served waits
    for them, and the others work.
 
 A replica that does not lead runs everything except the workers: its caches are warm when it takes
@@ -36,14 +36,13 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.instances import check_is_controller
+from myrmidon.fsm.misuse.instances import check_is_controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
-from myrmidon.runtime.clients import Clients
-from myrmidon.runtime.controller_run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
+from myrmidon.runtime.controller.loop import ControllerLoop
+from myrmidon.runtime.controller.run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.observability.change_log import ChangeLog
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
@@ -53,6 +52,7 @@ from myrmidon.runtime.process.garbage import freeze_until
 from myrmidon.runtime.process.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.process.lag import LoopLag
 from myrmidon.runtime.process.supervision import Supervisor, Tasks, first_of
+from myrmidon.runtime.startup.clients import Clients
 from myrmidon.runtime.startup.definitions import install_definitions
 from myrmidon.runtime.startup.preflight import not_served, patiently
 from myrmidon.runtime.startup.remotes import RemoteCluster

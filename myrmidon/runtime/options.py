@@ -15,9 +15,9 @@ from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
 from myrmidon.fsm.declaration.option_types import mistyped
 from myrmidon.io.watch.protocol import Timing
-from myrmidon.runtime.error_reports import OnError
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.observability.change_log import OnWrite
+from myrmidon.runtime.reconcile.error_reports import OnError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,22 +1,14 @@
 """The test kit: run controllers against an embedded or a real API server.
 
-harness/        a test's cluster: embedded with virtual time, or real
-faults          lost answers, refused connections, broken watches, crashes
-external        a stand-in for an external system, with the same faults
-generated_role  controllers with exactly the rights of their generated role
-readiness       when a test counts an object as ready
-strategies      Hypothesis strategies for resources, edits and faults
-apply_laws      property tests of apply semantics for a kind
-plan_strategies Hypothesis strategies for plans of the simulator, and a rule-based machine
-convergence     a property test of controllers: the end depends on the specs alone
-end_states      the objects of a controller without what differs between any two runs
-pytest_plugin   the fixture ``harness``, and the collection of scenarios
-simulation/     the simulator: a scenario under every fault at every moment
-campaigns/      scenarios from samples, explorations with options, and their reports
+harness/       a test's cluster: embedded with virtual time, or real
+faults/        lost answers, refused connections, broken watches, crashes; external systems
+properties/    property tests and Hypothesis strategies for controllers and kinds
+simulation/    the simulator: a scenario under every fault at every moment
+campaigns/     scenarios from samples, explorations with options, and their reports
+pytest_plugin  the fixture ``harness``, and the collection of scenarios
 
-``strategies`` and ``convergence`` need hypothesis, so they are not imported here.  The names of the
-simulator, of ``apply_laws`` and of ``plan_strategies`` are imported on first use: a test without them does
-not pay for them.
+Names of the simulator and of ``properties``, which needs hypothesis, are imported on first use: a test
+without them does not pay for them.
 """
 
 from importlib import import_module
@@ -24,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.testing.external import ExternalStandIn
-from myrmidon.testing.faults import (
+from myrmidon.testing.faults.external_stand_in import ExternalStandIn
+from myrmidon.testing.faults.transport import (
     Break,
     Crash,
     Cut,
@@ -52,8 +44,14 @@ from myrmidon.testing.harness.live import LiveCluster
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 
 if TYPE_CHECKING:
-    from myrmidon.testing.apply_laws import ApplyLawError, check_apply_laws
-    from myrmidon.testing.plan_strategies import plans, scenario_machine
+    from myrmidon.testing.properties.apply_laws import ApplyLawError, check_apply_laws
+    from myrmidon.testing.properties.convergence import (
+        NotConvergedError,
+        check_converges,
+        check_history,
+        histories,
+    )
+    from myrmidon.testing.properties.strategies import edits, resources, scripts
     from myrmidon.testing.simulation import (
         Plan,
         PlannedFault,
@@ -68,40 +66,42 @@ if TYPE_CHECKING:
         explore,
         simulate,
     )
+    from myrmidon.testing.simulation.plan_strategies import fault_plans, scenario_machine
     from myrmidon.testing.simulation.scenarios import scenario
 
-_SIMULATION = {
-    "Plan": "plan",
-    "PlannedFault": "plan",
-    "Scenario": "scenarios",
-    "SimulatedExternal": "externals",
-    "Simulation": "simulation",
-    "SimulationError": "result",
-    "SimulationFailure": "result",
-    "SimulationReport": "explorer",
-    "SimulationResult": "result",
-    "World": "world",
-    "explore": "explorer",
-    "scenario": "scenarios",
-    "simulate": "simulating",
-}
-
-
-_HYPOTHESIS = {
-    "ApplyLawError": "apply_laws",
-    "check_apply_laws": "apply_laws",
-    "plans": "plan_strategies",
-    "scenario_machine": "plan_strategies",
+_ON_FIRST_USE = {
+    "ApplyLawError": "properties.apply_laws",
+    "NotConvergedError": "properties.convergence",
+    "Plan": "simulation.plan",
+    "PlannedFault": "simulation.plan",
+    "Scenario": "simulation.scenarios",
+    "SimulatedExternal": "simulation.externals",
+    "Simulation": "simulation.simulation",
+    "SimulationError": "simulation.result",
+    "SimulationFailure": "simulation.result",
+    "SimulationReport": "simulation.explorer",
+    "SimulationResult": "simulation.result",
+    "World": "simulation.world",
+    "check_apply_laws": "properties.apply_laws",
+    "check_converges": "properties.convergence",
+    "check_history": "properties.convergence",
+    "edits": "properties.strategies",
+    "explore": "simulation.explorer",
+    "fault_plans": "simulation.plan_strategies",
+    "histories": "properties.convergence",
+    "resources": "properties.strategies",
+    "scenario": "simulation.scenarios",
+    "scenario_machine": "simulation.plan_strategies",
+    "scripts": "properties.strategies",
+    "simulate": "simulation.simulating",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import a name of the simulator, or one that needs hypothesis, on first use."""
-    if name in _HYPOTHESIS:
-        return getattr(import_module(f"{__name__}.{_HYPOTHESIS[name]}"), name)
-    if name not in _SIMULATION:
+    if name not in _ON_FIRST_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.simulation.{_SIMULATION[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
 
 
 __all__ = [
@@ -124,6 +124,7 @@ __all__ = [
     "LiveCluster",
     "Lose",
     "NotAtRestError",
+    "NotConvergedError",
     "NotSettledError",
     "Plan",
     "PlannedFault",
@@ -145,12 +146,18 @@ __all__ = [
     "VirtualTimeLoop",
     "World",
     "check_apply_laws",
+    "check_converges",
+    "check_history",
+    "edits",
     "explore",
+    "fault_plans",
+    "histories",
     "is_watch",
     "is_write",
-    "plans",
+    "resources",
     "run",
     "scenario",
     "scenario_machine",
+    "scripts",
     "simulate",
 ]

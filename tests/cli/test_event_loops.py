@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.errors import UsageError
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.cli.main import main
-from myrmidon.cli.planned_writes import masked
+from myrmidon.cli.plans.planned_writes import masked
 from tests.cli.test_front_door import cluster
 
 SAMPLE = "examples/config_copy/sample.yaml"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.cli import remote_clusters
-from myrmidon.cli.remote_clusters import open_remotes, remote_of
+from myrmidon.cli.arguments import remote_clusters
+from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.errors import UsageError
 from myrmidon.testing import run
 

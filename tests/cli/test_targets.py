@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.cli.targets import folder_of, in_the_image, load, program_folder
+from myrmidon.cli.targets.loading import folder_of, in_the_image, load, program_folder
 from myrmidon.errors import DefinitionError, UsageError
 from tests.generate.webapp import Watchers, WebApps
 

@@ -20,7 +20,7 @@ from myrmidon.generate.manifests.rbac import binding
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions, Terms
-from myrmidon.testing.faults import Faults, FaultyTransport
+from myrmidon.testing.faults.transport import Faults, FaultyTransport
 from myrmidon.testing.harness.recording import RecordingTransport
 from tests.cluster.controlplane.client import Client
 from tests.cluster.controlplane.controlplane import ControlPlane

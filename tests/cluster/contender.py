@@ -11,7 +11,7 @@ from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.logs import configure
-from myrmidon.testing.faults import is_write
+from myrmidon.testing.faults.transport import is_write
 from tests.cluster.web_apps import WebApps
 
 TERMS = Terms(lease_seconds=3.0, renew_seconds=2.0, retry_seconds=0.4)

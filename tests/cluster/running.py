@@ -14,7 +14,7 @@ from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.testing.faults import Fault, FaultyTransport
+from myrmidon.testing.faults.transport import Fault, FaultyTransport
 from tests.cluster.controlplane.processes import wait_until
 from tests.cluster.lives import SECONDS_MAX, Json, Life
 from tests.cluster.web_apps import WebApps

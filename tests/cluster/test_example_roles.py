@@ -25,7 +25,7 @@ from myrmidon.api import HttpRequest
 from myrmidon.fsm import Controller
 from myrmidon.fsm.suspension import SUSPEND
 from myrmidon.generate import crd, lease_role, roles
-from myrmidon.testing.faults import Fault, Lose
+from myrmidon.testing.faults.transport import Fault, Lose
 from myrmidon.testing.harness.recording import RecordingTransport
 from tests.cluster.accounts import (
     CRDS,

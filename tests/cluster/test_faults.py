@@ -13,7 +13,7 @@ import pytest
 
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.io.watch.protocol import Timing
-from myrmidon.testing.faults import (
+from myrmidon.testing.faults.transport import (
     Break,
     Cut,
     Expire,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.testing.faults import Delay, is_write
+from myrmidon.testing.faults.transport import Delay, is_write
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.controlplane.processes import wait_until
 from tests.cluster.lives import (

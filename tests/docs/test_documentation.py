@@ -61,6 +61,22 @@ def test_the_picture_of_the_packages_is_the_contract_of_the_linter() -> None:
     assert rows == [row for row in enforced if row != ["__main__"]]
 
 
+def test_every_file_that_the_documentation_names_exists() -> None:
+    """A path such as ``sets/planning.py`` is the end of a path in the repository, after every move."""
+    folders = ("myrmidon", "tests", "examples", "benchmarks", "docs")
+    files = [str(path) for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    named = {
+        (page.name, path)
+        for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
+        for path in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", page.read_text())
+    }
+
+    missing = {
+        (page, path) for page, path in named if not any(file.endswith(f"/{path}") for file in files)
+    }
+    assert missing == set()
+
+
 def test_every_metric_is_in_the_reference() -> None:
     """Users can look up every metric."""
     metrics = Metrics(CollectorRegistry())

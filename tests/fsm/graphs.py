@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.fsm import Done, Failed, Graph, Wait
-from myrmidon.fsm.graph import checked_graph
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.graph import checked_graph
+from myrmidon.fsm.machine.states import State
 
 
 @dataclass(frozen=True)

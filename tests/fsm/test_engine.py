@@ -24,7 +24,7 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.states import State
 from tests.fsm.graphs import FAILURES, WAITS, Drawn, drawings, results
 from tests.fsm.things import graph_of
 

@@ -1,7 +1,7 @@
 """Coroutines of the context that a state forgets to await; tests/mistakes shows the messages."""
 
 from myrmidon import Controller
-from myrmidon.fsm.instances import check_is_controller
+from myrmidon.fsm.misuse.instances import check_is_controller
 from tests.fsm.things import Thing
 
 TYPED_AT_A_PROMPT = """

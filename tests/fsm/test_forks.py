@@ -12,8 +12,8 @@ from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import DefinitionError, ForkError
 from myrmidon.fsm import Done, Failed, Fork, Graph, Wait, Walk, state
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, ReleaseFinalizer, Skip, Write
-from myrmidon.fsm.graph import checked_graph
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.graph import checked_graph
+from myrmidon.fsm.machine.states import State
 from myrmidon.fsm.status.status import conditions_after
 from myrmidon.generate.diagram import svg
 from tests.fsm.graphs import drawings

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.errors import DefinitionError, StateCycleError, UnreachableStateError
-from myrmidon.fsm.graph import checked_graph
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.graph import checked_graph
+from myrmidon.fsm.machine.states import State
 from tests.fsm.graphs import Drawn, drawings
 from tests.fsm.things import Things
 

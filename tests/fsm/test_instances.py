@@ -6,7 +6,7 @@ import pytest
 
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.instances import check_is_controller
+from myrmidon.fsm.misuse.instances import check_is_controller
 from tests.fsm.things import Thing
 
 

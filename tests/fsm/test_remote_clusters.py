@@ -4,8 +4,8 @@ from myrmidon.api.objects import kinds
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import RemoteUnavailableError, UnknownClusterError
 from myrmidon.fsm import Context, Controller, Done, Reads, Result, Watch, state
+from myrmidon.fsm.machine.results import failure_of
 from myrmidon.fsm.remote_clusters import clusters_of
-from myrmidon.fsm.results import failure_of
 from myrmidon.fsm.status.status import reference
 from myrmidon.sets import OutputSet
 from tests.fsm.things import Thing

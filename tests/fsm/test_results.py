@@ -10,8 +10,8 @@ import pytest
 from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import ProgrammingError, UndeclaredReadError, UnreadableObjectError
 from myrmidon.fsm import Done, Failed, Wait
-from myrmidon.fsm.raised import UnexpectedError
-from myrmidon.fsm.results import failure_of
+from myrmidon.fsm.machine.raised import UnexpectedError
+from myrmidon.fsm.machine.results import failure_of
 
 WAIT = Wait("Waiting")
 VALUE = ConditionValue("True", "Fine")

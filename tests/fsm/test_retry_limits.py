@@ -11,7 +11,7 @@ from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ControllerOptions, Failed
 from myrmidon.fsm.engine import Outcome, Visit
-from myrmidon.fsm.next_pass import Attempt
+from myrmidon.fsm.machine.next_pass import Attempt
 from myrmidon.fsm.retry_limits import (
     RetryLimits,
     Series,

@@ -18,8 +18,8 @@ from myrmidon.fsm.engine import (
     ReleaseFinalizer,
     unfinished,
 )
-from myrmidon.fsm.next_pass import Schedule
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.next_pass import Schedule
+from myrmidon.fsm.machine.states import State
 from tests.fsm.graphs import Drawn, drawings, results
 from tests.fsm.things import graph_of
 

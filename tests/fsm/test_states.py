@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from myrmidon.fsm import Done, Result, state
-from myrmidon.fsm.states import State, camel_case, declaration_of, signature_problem, state_of
+from myrmidon.fsm.machine.states import (
+    State,
+    camel_case,
+    declaration_of,
+    signature_problem,
+    state_of,
+)
 from myrmidon.sets import OutputSet
 
 

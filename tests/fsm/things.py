@@ -7,8 +7,8 @@ from typing import Any
 from myrmidon.api import Kind, Model, Resource, Status
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, Done, Graph, Result, state
-from myrmidon.fsm.graph import checked_graph
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.graph import checked_graph
+from myrmidon.fsm.machine.states import State
 from myrmidon.sets import OutputSet
 
 

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.fsm.graph import Graph
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.graph import Graph
+from myrmidon.fsm.machine.states import State
 from myrmidon.generate.diagram import svg
 
 SVG = "{http://www.w3.org/2000/svg}"

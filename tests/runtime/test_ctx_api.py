@@ -30,7 +30,7 @@ from myrmidon.io.kubernetes_asyncio import api_client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, run
-from myrmidon.testing.faults import Fault, Status
+from myrmidon.testing.faults.transport import Fault, Status
 from tests.runtime.things import Things, thing
 
 Act = Callable[[Any], Awaitable[Any]]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.fsm.engine import Outcome
-from myrmidon.fsm.next_pass import Schedule
+from myrmidon.fsm.machine.next_pass import Schedule
 from myrmidon.runtime.queue.queue import Urgency
 from myrmidon.runtime.queue.requeueing import REQUEUE_SECONDS_MIN, Requeue, requeue_of
 

@@ -33,7 +33,7 @@ from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime.queue.queue import Urgency
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, is_write
-from myrmidon.testing.faults import FaultyTransport
+from myrmidon.testing.faults.transport import FaultyTransport
 from tests.runtime.things import Thing, Things, ThingSpec, ThingStatus, config_map, thing
 from tests.runtime.webapps import WebApp, cluster_role, deployment, web_app
 

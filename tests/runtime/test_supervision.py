@@ -16,7 +16,7 @@ from myrmidon.io.tasks import lasting
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.reflector import Reflector
 from myrmidon.runtime import ManagerOptions
-from myrmidon.runtime import loop as controller_loop
+from myrmidon.runtime.controller import loop as controller_loop
 from myrmidon.runtime.leader.elector import Elector
 from myrmidon.runtime.queue.inbox import Inbox
 from myrmidon.sets import OutputSet

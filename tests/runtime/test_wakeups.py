@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.queue.queue import Turn
-from myrmidon.runtime.worker import work
+from myrmidon.runtime.reconcile.worker import work
 from myrmidon.testing import VirtualTimeLoop, run
 from tests.runtime.things import Thing
 from tests.runtime.worker_pools import worker_pool

@@ -11,7 +11,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.queue.queue import Turn, Urgency
-from myrmidon.runtime.worker import work
+from myrmidon.runtime.reconcile.worker import work
 from myrmidon.testing import VirtualTimeLoop, run
 from tests.runtime.things import Thing
 from tests.runtime.worker_pools import worker_pool

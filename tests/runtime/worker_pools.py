@@ -11,7 +11,7 @@ from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue.backoff import Backoff
 from myrmidon.runtime.queue.queue import WorkQueue
-from myrmidon.runtime.worker import Reconcile, WorkerPool
+from myrmidon.runtime.reconcile.worker import Reconcile, WorkerPool
 from myrmidon.testing import VirtualClock, VirtualTimeLoop
 from tests.runtime.things import Things
 

@@ -11,7 +11,11 @@ from examples.web_app.controller import WebApp, WebAppSpec
 from myrmidon import Model, Resource, Status
 from myrmidon.api import Quantity
 from myrmidon.api.typed.markers import ListMap
-from myrmidon.testing.apply_laws import ApplyLawError, check_applied_object, check_apply_laws
+from myrmidon.testing.properties.apply_laws import (
+    ApplyLawError,
+    check_applied_object,
+    check_apply_laws,
+)
 
 TICKS = count()
 

@@ -25,7 +25,7 @@ from myrmidon import (
 from myrmidon.api import Json
 from myrmidon.errors import UsageError
 from myrmidon.testing import Lose, NotAtRestError, NotSettledError
-from myrmidon.testing.convergence import (
+from myrmidon.testing.properties.convergence import (
     DeleteObject,
     History,
     LetTimePass,
@@ -36,7 +36,7 @@ from myrmidon.testing.convergence import (
     check_converges,
     check_history,
 )
-from myrmidon.testing.end_states import comparable
+from myrmidon.testing.properties.end_states import comparable
 
 
 class FlagSpec(Model):

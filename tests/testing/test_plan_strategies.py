@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import myrmidon.testing
-from myrmidon.testing.plan_strategies import plans, scenario_machine
 from myrmidon.testing.simulation.plan import Plan
+from myrmidon.testing.simulation.plan_strategies import fault_plans, scenario_machine
 from myrmidon.testing.simulation.result import SimulationError
 from myrmidon.testing.simulation.simulating import simulate
 from tests.cli.half_pair import Pairs
@@ -22,7 +22,7 @@ FEW = settings(
 )  # fmt: skip
 
 
-@given(plans(kinds=("Secret", "ConfigMap")))
+@given(fault_plans(kinds=("Secret", "ConfigMap")))
 @settings(max_examples=50, deadline=None)
 def test_every_plan_has_a_json_form(plan: Plan) -> None:
     """And is read back as the same plan, so that it can be stored."""
@@ -38,7 +38,7 @@ def test_a_plan_shrinks_to_the_fault_that_matters() -> None:
         return bool(simulate(body, plan=plan).failures)
 
     few = settings(max_examples=40, deadline=None, database=None, derandomize=True)
-    found = find(plans(writes=3), fails, settings=few)
+    found = find(fault_plans(writes=3), fails, settings=few)
     assert len(found) == 1
     assert found.faults[0].trigger.number <= 2
 
@@ -67,6 +67,6 @@ def test_a_machine_runs_its_steps_at_the_end() -> None:
 
 def test_they_are_public() -> None:
     """And loaded on first use, because they need hypothesis."""
-    for name in ("plans", "scenario_machine", "check_apply_laws", "ApplyLawError"):
+    for name in ("fault_plans", "scenario_machine", "check_apply_laws", "ApplyLawError"):
         assert name in myrmidon.testing.__all__
         assert getattr(myrmidon.testing, name) is not None

@@ -14,7 +14,7 @@ from myrmidon.api.typed.markers import ListMap, Rule
 from myrmidon.api.typed.scalars import Duration, Quantity
 from myrmidon.errors import UsageError
 from myrmidon.testing import Crash, Harness, Script
-from myrmidon.testing.strategies import edits, faults, names, resources, scripts
+from myrmidon.testing.properties.strategies import edits, faults, names, resources, scripts
 from tests.generate.shapes import RESOURCES
 from tests.testing.machines import Calm, Thing, ThingSpec
 

@@ -17,9 +17,9 @@ import signal
 import sys
 
 from myrmidon.api.clock import Clock
+from myrmidon.cli.arguments.parser import port
 from myrmidon.cli.local.views import LiveView, name_of, view_for
 from myrmidon.cli.local.workbench import Workbench
-from myrmidon.cli.parser import port
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot

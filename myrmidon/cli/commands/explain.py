@@ -31,9 +31,9 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.values.timestamps import read_time, write_time
-from myrmidon.cli.clusters import add_cluster_arguments, reading
+from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
+from myrmidon.cli.arguments.named_objects import add_object_arguments, found
 from myrmidon.cli.local.views import age
-from myrmidon.cli.named_objects import add_object_arguments, found
 from myrmidon.errors import NotFoundError, TransportError, UsageError
 from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.declaration.policies import POLICY

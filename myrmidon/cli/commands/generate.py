@@ -25,11 +25,11 @@ from typing import Any
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
-from myrmidon.cli.files import write_file
-from myrmidon.cli.parser import count
-from myrmidon.cli.projects import PYPROJECT
+from myrmidon.cli.arguments.files import write_file
+from myrmidon.cli.arguments.parser import count
 from myrmidon.cli.scaffold.requirements import exact_requirement
-from myrmidon.cli.targets import in_the_image, load, load_definitions, program_folder
+from myrmidon.cli.targets.loading import in_the_image, load, load_definitions, program_folder
+from myrmidon.cli.targets.projects import PYPROJECT
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of

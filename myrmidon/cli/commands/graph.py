@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from myrmidon.cli.files import write_file
-from myrmidon.cli.targets import load
+from myrmidon.cli.arguments.files import write_file
+from myrmidon.cli.targets.loading import load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.diagram import svg

@@ -25,11 +25,11 @@ from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
 from myrmidon.api.requests.paths import object_path
 from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.clusters import add_cluster_arguments, reading
-from myrmidon.cli.external_calls import external_calls
-from myrmidon.cli.named_objects import missing
-from myrmidon.cli.planned_writes import story, told_write
-from myrmidon.cli.targets import load, made
+from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
+from myrmidon.cli.arguments.named_objects import missing
+from myrmidon.cli.plans.external_calls import external_calls
+from myrmidon.cli.plans.planned_writes import story, told_write
+from myrmidon.cli.targets.loading import load, made
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of

@@ -14,8 +14,8 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.conditions import READY, find, is_ready
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.cli.clusters import add_cluster_arguments, reading
-from myrmidon.cli.named_objects import add_object_arguments, found
+from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
+from myrmidon.cli.arguments.named_objects import add_object_arguments, found
 from myrmidon.errors import UsageError
 from myrmidon.fsm.reconcile_request import REQUESTED_AT, is_handled
 from myrmidon.fsm.suspension import SUSPEND, is_suspended

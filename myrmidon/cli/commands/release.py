@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid_of
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.cli.clusters import add_cluster_arguments, reading
-from myrmidon.cli.named_objects import add_object_arguments, found
+from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
+from myrmidon.cli.arguments.named_objects import add_object_arguments, found
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer
 from myrmidon.fsm.status.status_home import statuses_of

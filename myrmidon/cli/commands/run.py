@@ -22,12 +22,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.cli.clusters import add_cluster_arguments
-from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
-from myrmidon.cli.remote_clusters import open_remotes, remote_of
+from myrmidon.cli.arguments.clusters import add_cluster_arguments
+from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
+from myrmidon.cli.arguments.settings import add_settings
 from myrmidon.cli.rights_check import missing_rights, needed
-from myrmidon.cli.settings import add_settings
-from myrmidon.cli.targets import load, made
+from myrmidon.cli.targets.loading import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.access.kubeconfig import load_endpoint

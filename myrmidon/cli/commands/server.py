@@ -21,13 +21,13 @@ from myrmidon.apiserver.actors import cluster_actors, housekeepers
 from myrmidon.apiserver.auth.users import MASTERS, User
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.arguments.parser import port
 from myrmidon.cli.local.embedded_server import (
     RealEnvironment,
     cannot_listen,
     new_token,
     write_kubeconfig,
 )
-from myrmidon.cli.parser import port
 from myrmidon.errors import UsageError
 
 

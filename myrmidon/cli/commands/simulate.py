@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from myrmidon.cli.targets import load, made
+from myrmidon.cli.targets.loading import load, made
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of

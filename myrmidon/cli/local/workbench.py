@@ -32,7 +32,7 @@ from myrmidon.cli.local.embedded_server import (
     new_token,
     write_kubeconfig,
 )
-from myrmidon.cli.targets import folder_of, load, made
+from myrmidon.cli.targets.loading import folder_of, load, made
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of

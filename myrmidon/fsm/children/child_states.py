@@ -15,8 +15,8 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.children.readiness import ReadinessRule, is_silent
 from myrmidon.fsm.context import Context
-from myrmidon.fsm.results import Done, Result, Wait
-from myrmidon.fsm.states import state
+from myrmidon.fsm.machine.results import Done, Result, Wait
+from myrmidon.fsm.machine.states import state
 from myrmidon.sets.outputs.output_set import OutputSet
 from myrmidon.sets.ownership.adoption import is_child_of
 from myrmidon.sets.ownership.owner_references import Parent

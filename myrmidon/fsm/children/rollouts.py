@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from myrmidon.api.objects.accessors import Json, describe, is_deleting, labels_of, metadata, name_of
 from myrmidon.errors import OutputError
 from myrmidon.fsm.children.readiness import is_ready as ready_by_kind
-from myrmidon.fsm.results import Done, Result, Wait
+from myrmidon.fsm.machine.results import Done, Result, Wait
 from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.sets.outputs.output_set import OutputSet

@@ -23,7 +23,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.resource import Resource
 from myrmidon.api.typed.status import ExternalStatus
 from myrmidon.errors import DefinitionError
-from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.machine.graph import Graph
 
 R = TypeVar("R", bound=Resource[Any, Any])
 Observed = TypeVar("Observed")

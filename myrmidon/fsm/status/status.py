@@ -43,7 +43,7 @@ from myrmidon.api.values.texts import condition_message, is_shortened, printable
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
-from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.machine.graph import Graph
 from myrmidon.patch.covering import covers
 
 T = TypeVar("T")

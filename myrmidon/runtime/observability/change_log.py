@@ -42,7 +42,7 @@ from myrmidon.io.writes.sent_writes import SentWrite
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
-from myrmidon.runtime.worker import Reconcile
+from myrmidon.runtime.reconcile.worker import Reconcile
 from myrmidon.sets.contested_fields import changed_fields, field_text
 
 LINES_MAX = 10_000

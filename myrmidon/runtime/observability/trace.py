@@ -25,8 +25,8 @@ from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.writes.sent_writes import SentWrite
 from myrmidon.runtime.observability.snapshot import ObjectView, Phase, Step, Waiting, Wrote
 from myrmidon.runtime.queue.queue import Turn, WorkQueue
+from myrmidon.runtime.reconcile.worker import Reconcile
 from myrmidon.runtime.views.cluster_view import ClusterView
-from myrmidon.runtime.worker import Reconcile
 
 OBJECTS_MAX = 5_000
 WRITES_MAX = 12

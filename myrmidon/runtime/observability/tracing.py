@@ -34,13 +34,13 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import UsageError
 from myrmidon.fsm.engine import Outcome
-from myrmidon.fsm.results import Failed, Result
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.results import Failed, Result
+from myrmidon.fsm.machine.states import State
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import result_of
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.run_state import run_state
-from myrmidon.runtime.worker import Reconcile
+from myrmidon.runtime.reconcile.worker import Reconcile
 
 TRACEPARENT = "traceparent"
 _NAME = "myrmidon"

@@ -1,5 +1,6 @@
 """One pass over one object.
 
+worker               takes due keys, reconciles and requeues them
 reconciler           reads the object, runs a pass, logs and counts the result
 passes               carries out the actions that ``fsm.engine`` decides on
 pass_dependencies    the collaborators that all passes of a controller share
@@ -18,6 +19,7 @@ unseen_children      reads and deletes recorded children that no cache covers
 pruning              deletes children that are no longer emitted
 blocked_deletion     messages for an object whose deletion is blocked
 write_errors         the state result for each error of a write
+error_reports        unexpected exceptions of states, for the log and for error trackers
 """
 
 __all__: list[str] = []

@@ -7,7 +7,7 @@ cause, and the command with which a person can remove the finalizer by hand.
 
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import ForbiddenError, MyrmidonError
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.machine.results import Failed, Wait
 from myrmidon.runtime.reconcile.write_errors import refusal
 
 BLOCKED = "DeletionBlocked"  # the reason of the Event

@@ -22,7 +22,7 @@ from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.external.resource import External
-from myrmidon.fsm.results import Failed, Result, Wait
+from myrmidon.fsm.machine.results import Failed, Result, Wait
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.wakeups.read_dependencies import Listed, Readers, Reading, Record

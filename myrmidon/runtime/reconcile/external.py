@@ -54,7 +54,7 @@ from myrmidon.fsm.external.ledger import (
     unremoved,
 )
 from myrmidon.fsm.external.resource import External, late_defaults
-from myrmidon.fsm.results import Done, Failed, Result, Wait
+from myrmidon.fsm.machine.results import Done, Failed, Result, Wait
 from myrmidon.fsm.status.status_home import StatusPlace
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect, ExternalVerb
 from myrmidon.runtime.reconcile.status_writer import send_status

@@ -25,7 +25,7 @@ from myrmidon.errors import (
     UnwatchedNamespaceError,
 )
 from myrmidon.fsm.engine import ACTED, Report
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.machine.results import Failed, Wait
 from myrmidon.io.writes.applicator import Written
 from myrmidon.runtime.reconcile.policies import observe
 from myrmidon.runtime.reconcile.selected_deletes import selected_deletes

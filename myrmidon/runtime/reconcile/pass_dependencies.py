@@ -14,10 +14,10 @@ from myrmidon.fsm.status.status_home import StatusHome, home_of
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.writes.applicator import Applicator
-from myrmidon.runtime.error_reports import ErrorReports
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue.retries import Retries
+from myrmidon.runtime.reconcile.error_reports import ErrorReports
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.run_state import RunState, run_state
 from myrmidon.runtime.views.cluster_view import ClusterView

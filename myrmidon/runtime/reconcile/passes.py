@@ -60,10 +60,10 @@ from myrmidon.fsm.engine import (
     unfinished,
 )
 from myrmidon.fsm.external.resource import External
+from myrmidon.fsm.machine.results import Failed, failure_of
+from myrmidon.fsm.machine.states import State
 from myrmidon.fsm.reconcile_request import revision_of
-from myrmidon.fsm.results import Failed, failure_of
 from myrmidon.fsm.retry_limits import attempt_fields
-from myrmidon.fsm.states import State
 from myrmidon.fsm.status.status import own_fields, reference, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.runtime.logs import Logger

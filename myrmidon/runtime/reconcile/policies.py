@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from myrmidon.errors import ManagersUnknownError, MyrmidonError
 from myrmidon.fsm.declaration.policies import POLICY
 from myrmidon.fsm.engine import ACTED, Report
-from myrmidon.fsm.results import Wait
+from myrmidon.fsm.machine.results import Wait
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush

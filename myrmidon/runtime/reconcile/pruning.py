@@ -20,7 +20,7 @@ from myrmidon.api.objects.accessors import is_deleting
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError, PruneRefusedError
 from myrmidon.fsm.engine import Outcome, unfinished
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.machine.results import Failed, Wait
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush

@@ -30,9 +30,9 @@ from myrmidon.errors import (
     UnreadableObjectError,
 )
 from myrmidon.fsm.engine import Outcome
-from myrmidon.fsm.raised import UnexpectedError
+from myrmidon.fsm.machine.raised import UnexpectedError
+from myrmidon.fsm.machine.results import Failed, Wait, failure_of
 from myrmidon.fsm.reconcile_request import token_of
-from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.status.status import ready_of, status_after
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.timers.deadlines import Deadlines

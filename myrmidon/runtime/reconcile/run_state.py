@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeAlias
 
 from myrmidon.api.clock import Clock
-from myrmidon.fsm.results import Result, failure_of
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.results import Result, failure_of
+from myrmidon.fsm.machine.states import State
 from myrmidon.runtime.logs import Logger
 
 HELD_SECONDS_MAX = 1.0

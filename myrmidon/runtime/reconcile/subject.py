@@ -10,7 +10,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Request
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.declaration.policies import Policy
-from myrmidon.fsm.results import Wait
+from myrmidon.fsm.machine.results import Wait
 from myrmidon.io.writes.own_writes import author
 from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.patch.merge_patch import merge

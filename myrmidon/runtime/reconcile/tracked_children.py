@@ -17,7 +17,7 @@ from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import ACTED, Acted, Report
-from myrmidon.fsm.results import Wait
+from myrmidon.fsm.machine.results import Wait
 from myrmidon.fsm.status.status import reference
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer

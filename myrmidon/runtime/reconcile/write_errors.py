@@ -35,7 +35,7 @@ from myrmidon.errors import (
     UnknownFieldError,
     UnreadableObjectError,
 )
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.machine.results import Failed, Wait
 
 CONFLICT = "ApplyOutputsConflict"
 _NAMED_MAX = 10  # refused outputs that a message names; the rest is counted

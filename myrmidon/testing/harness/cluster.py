@@ -33,9 +33,9 @@ from myrmidon.api.typed.object_types import KindLike
 from myrmidon.errors import ApiError, MyrmidonError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.instances import check_is_controller
+from myrmidon.fsm.misuse.instances import check_is_controller
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.runtime.loop import ControllerLoop
+from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import WorkQueue
 from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
@@ -57,10 +57,10 @@ from myrmidon.testing.harness.misuse import (
     explained,
     unknown_kind,
 )
+from myrmidon.testing.harness.readiness import is_ready_for, statuses
 from myrmidon.testing.harness.reads import ClusterReads, known_kind
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 from myrmidon.testing.harness.unclosed import OpenCluster, guard
-from myrmidon.testing.readiness import is_ready_for, statuses
 
 T = TypeVar("T")
 Exchanges: TypeAlias = list[Exchange]

@@ -15,7 +15,7 @@ from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, uid
 from myrmidon.api.objects.conditions import READY, Condition, find
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.values.texts import shortened
-from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.machine.graph import Graph
 from myrmidon.patch.diff import difference
 from myrmidon.runtime.logs import ROOT
 from myrmidon.testing.harness.recording import Exchange

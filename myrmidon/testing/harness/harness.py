@@ -46,8 +46,8 @@ from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
-from myrmidon.testing import generated_role
-from myrmidon.testing.faults import Faults, FaultyTransport
+from myrmidon.testing.faults.transport import Faults, FaultyTransport
+from myrmidon.testing.harness import generated_role
 from myrmidon.testing.harness.clock import (
     EPOCH,
     TURNS_MAX,

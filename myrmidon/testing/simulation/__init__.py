@@ -40,6 +40,7 @@ swarm           random plans from a seed
 explorer        the phases of an exploration, budgets and processes
 workers         processes that run plans for an exploration
 shrinking       from a plan that fails to the shortest one
+plan_strategies Hypothesis strategies for plans, and a rule-based machine
 artefact        a failure as a JSON file, and its replay
 """
 

@@ -7,8 +7,8 @@ of them fail; its inventory is part of the end state.
 from dataclasses import dataclass
 
 from myrmidon.api.requests.transport import HttpRequest
-from myrmidon.testing.external import ExternalStandIn
-from myrmidon.testing.faults import Crash, Fault, Hang, Lose, Refuse, Status
+from myrmidon.testing.faults.external_stand_in import ExternalStandIn
+from myrmidon.testing.faults.transport import Crash, Fault, Hang, Lose, Refuse, Status
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.loop import INCARNATION
 from myrmidon.testing.simulation.requests import RequestSubject

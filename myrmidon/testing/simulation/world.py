@@ -18,7 +18,7 @@ from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError
 
 if TYPE_CHECKING:
-    from myrmidon.testing.external import ExternalStandIn
+    from myrmidon.testing.faults.external_stand_in import ExternalStandIn
 
 
 class World:

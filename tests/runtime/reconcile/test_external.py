@@ -36,7 +36,7 @@ from myrmidon.testing import (
     Status,
     is_write,
 )
-from myrmidon.testing.external import StandInResource
+from myrmidon.testing.faults.external_stand_in import StandInResource
 from myrmidon.testing.harness.cluster import Cluster
 from tests.runtime.claims import ByTag, ByToken, Claim, Claims, claim
 

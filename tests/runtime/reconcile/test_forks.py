@@ -21,7 +21,7 @@ from myrmidon import (
 from myrmidon.runtime.observability.snapshot import path_text
 from myrmidon.runtime.reconcile.write_errors import refusals
 from myrmidon.testing import Harness
-from myrmidon.testing.faults import Status
+from myrmidon.testing.faults.transport import Status
 from tests.runtime.things import Thing, Things, config_map, thing
 
 MINUTE = timedelta(minutes=1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from myrmidon import Done, Failed, Result
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.states import State
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.run_state import Held, run_state
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run

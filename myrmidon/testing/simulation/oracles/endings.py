@@ -9,7 +9,7 @@ deleted each object about as often as the references did.
 from collections.abc import Mapping, Sequence
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.testing.end_states import differences
+from myrmidon.testing.properties.end_states import differences
 from myrmidon.testing.simulation.result import SimulationFailure, SimulationResult
 
 Summary = Mapping[tuple[str, str], tuple[int, int]]

@@ -35,7 +35,7 @@ from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.validation import check_object
 from myrmidon.errors import UnfitObjectError, UsageError
 from myrmidon.generate.schema.schema import PRESERVE, schema_of_resource
-from myrmidon.testing.faults import (
+from myrmidon.testing.faults.transport import (
     Break,
     Crash,
     Cut,

@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import Transport
-from myrmidon.cli.clusters import reading
+from myrmidon.cli.arguments.clusters import reading
 from myrmidon.errors import UsageError
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport

@@ -30,16 +30,16 @@ from myrmidon.api.typed.resource import Resource
 from myrmidon.api.typed.status import Status
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.options import ControllerOptions
-from myrmidon.fsm.results import Done, Result
-from myrmidon.fsm.states import state
+from myrmidon.fsm.machine.results import Done, Result
+from myrmidon.fsm.machine.states import state
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.patch.diff import difference
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.sets.outputs.output_set import OutputSet
-from myrmidon.testing.end_states import comparable
 from myrmidon.testing.harness.harness import Harness
 from myrmidon.testing.harness.recording import Exchange
-from myrmidon.testing.strategies import AnyResource, Fields, resources
+from myrmidon.testing.properties.end_states import comparable
+from myrmidon.testing.properties.strategies import AnyResource, Fields, resources
 
 _NAMESPACE = "default"
 _FOREIGN = {

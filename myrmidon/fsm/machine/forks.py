@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from myrmidon.errors import ForkError
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.states import State
 
 States: TypeAlias = Mapping[str, State]
 Edge: TypeAlias = tuple[str, str]

@@ -29,7 +29,6 @@ from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.writes.applicator import Applicator
 from myrmidon.io.writes.own_writes import OwnWrites
-from myrmidon.runtime.error_reports import ErrorReports, OnError
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
@@ -41,14 +40,15 @@ from myrmidon.runtime.queue.inbox import Inbox
 from myrmidon.runtime.queue.queue import Urgency, WorkQueue
 from myrmidon.runtime.queue.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.queue.retries import Retries
+from myrmidon.runtime.reconcile.error_reports import ErrorReports, OnError
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.reconcile.run_state import run_state
+from myrmidon.runtime.reconcile.worker import Reconcile, WorkerPool, work
 from myrmidon.runtime.views.cluster_view import ClusterView
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
 from myrmidon.runtime.wakeups.triggers import Trigger, Triggers, key_of
-from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
 RecordEvent = Callable[[Json, str, str, str], None]
 

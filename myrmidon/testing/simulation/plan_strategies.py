@@ -1,6 +1,6 @@
 """Hypothesis strategies for plans of the simulator, and a rule-based machine for scenarios.
 
-    @given(plans(kinds=("Deployment", "Service")))
+    @given(fault_plans(kinds=("Deployment", "Service")))
     def test_any_plan(plan):
         simulate(test_web_app, plan=plan).check()
 
@@ -21,19 +21,19 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm.controller import Controller
+from myrmidon.testing.properties.strategies import Fields, edits
 from myrmidon.testing.simulation import actions as do
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.simulating import simulate
 from myrmidon.testing.simulation.simulation import Simulation
 from myrmidon.testing.simulation.triggers import Moment, event, write
-from myrmidon.testing.strategies import Fields, edits
 
 _CODES = (409, 429, 500, 503, 403)
 _NAMES = ("first", "second")
 
 
-def plans(
+def fault_plans(
     *, most: int = 3, writes: int = 15, kinds: Sequence[str] = (), events: int = 10
 ) -> st.SearchStrategy[Plan]:
     """Draw plans with up to ``most`` faults.

@@ -7,7 +7,7 @@ from traceback import walk_tb
 
 from myrmidon.api.values.texts import nearest, text_of
 
-_FRAMEWORK = str(Path(__file__).parents[1])
+_FRAMEWORK = str(Path(__file__).parents[__name__.count(".") - 1])  # the folder of ``myrmidon``
 # Exceptions whose own text is empty, or does not say what they mean inside a state.
 _MEANINGS = {
     "CancelledError": "the state awaited a task or future that was cancelled",

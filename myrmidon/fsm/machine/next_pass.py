@@ -15,7 +15,7 @@ that says more to one of the functions below, which return a new ``Ending``:
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.machine.results import Failed, Wait
 
 
 class Schedule(NamedTuple):

@@ -20,8 +20,8 @@ import asyncio
 from myrmidon.api.objects import kinds
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.subscriptions import Subscription
+from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.loop import ControllerLoop
 
 
 class NamespaceFollower:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import chain
 from typing import Any, TypeAlias
 
 from hypothesis import HealthCheck, given, settings
@@ -35,11 +36,11 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import ApiError, UsageError
 from myrmidon.fsm.controller import Controller
-from myrmidon.testing.end_states import differences, end_state
-from myrmidon.testing.faults import Fault, Script
+from myrmidon.testing.faults.transport import Fault, Script
 from myrmidon.testing.harness.garbage import rare_collections
 from myrmidon.testing.harness.harness import Harness
-from myrmidon.testing.strategies import AnyResource, Fields, edits, faults
+from myrmidon.testing.properties.end_states import differences, end_state
+from myrmidon.testing.properties.strategies import AnyResource, Fields, edits, faults
 
 RECOVERY = timedelta(minutes=15)
 """How long the controllers get after the last fault: longer than the longest backoff and stall."""
@@ -97,17 +98,15 @@ def histories(
 ) -> st.SearchStrategy[History]:
     """Draw histories of objects with these names; ``fields`` as for ``resources``."""
     specs = edits(resource, fields=fields).map(lambda spec: spec.to_wire())
-    some = st.sampled_from(tuple(names))
+    some = st.sampled_from((names[0], *names))  # twice, so that one object sees more of its life
     puts = st.builds(PutObject, some, specs)
-    others: list[st.SearchStrategy[Step]] = [
-        puts,
-        st.builds(DeleteObject, some),
-        st.builds(LetTimePass, st.sampled_from((0.0, 0.5, 5.0, 60.0))),
-        st.builds(RestartControllers),
-    ]
-    steps = st.builds(
-        lambda first, rest: (first, *rest), puts, st.lists(st.one_of(others), max_size=7)
-    )
+    pauses = st.builds(LetTimePass, st.sampled_from((0.0, 0.5, 5.0, 60.0)))
+    single = st.one_of(puts, st.builds(DeleteObject, some), pauses, st.builds(RestartControllers))
+    edits_later = st.tuples(
+        st.just(LetTimePass(5.0)), puts
+    )  # of what has settled, as most edits are
+    parts = st.lists(st.one_of(edits_later, st.tuples(single)), max_size=5)
+    steps = st.builds(lambda first, rest: (first, *chain.from_iterable(rest)), puts, parts)
     return st.builds(History, steps, faults(crashes=crashes))
 
 

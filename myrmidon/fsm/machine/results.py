@@ -22,7 +22,7 @@ from typing import TypeAlias, get_args
 from myrmidon.api.objects.conditions import ConditionStatus, ConditionValue
 from myrmidon.api.values.texts import CONDITION_REASON_MAX, condition_message, text_of
 from myrmidon.errors import ProgrammingError, RemoteUnavailableError, UnreadableObjectError
-from myrmidon.fsm.raised import UnexpectedError
+from myrmidon.fsm.machine.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _STATUSES = get_args(ConditionStatus)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from myrmidon.api.objects.accessors import Json, ref_of
 from myrmidon.api.objects.conditions import is_ready
-from myrmidon.runtime.loop import ControllerLoop
+from myrmidon.runtime.controller.loop import ControllerLoop
 
 
 def is_ready_for(loop: ControllerLoop, obj: Json) -> bool:

@@ -25,8 +25,8 @@ from myrmidon.errors import (
     UnknownStateError,
     UnreachableStateError,
 )
-from myrmidon.fsm.forks import ForkShape, drawn_edges, shapes_of
-from myrmidon.fsm.states import State
+from myrmidon.fsm.machine.forks import ForkShape, drawn_edges, shapes_of
+from myrmidon.fsm.machine.states import State
 
 _CONDITION_TYPE = re.compile(
     r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"

@@ -19,7 +19,7 @@ from myrmidon.errors import (
     StateResultError,
     UndeclaredEdgeError,
 )
-from myrmidon.fsm.results import Done, Failed, Result, Wait
+from myrmidon.fsm.machine.results import Done, Failed, Result, Wait
 
 _Method = TypeVar("_Method", bound=Callable[..., Result | Awaitable[Result]])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.forgotten_awaits import check_awaits
+from myrmidon.fsm.misuse.forgotten_awaits import check_awaits
 
 
 def check_is_controller(value: Any, caller: str) -> None:

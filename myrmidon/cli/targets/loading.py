@@ -19,9 +19,9 @@ from typing import Any
 
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
-from myrmidon.cli.import_errors import broken, locate
-from myrmidon.cli.projects import CONTROLLER as _FILE
-from myrmidon.cli.projects import project_at, project_of
+from myrmidon.cli.targets.import_errors import broken, locate
+from myrmidon.cli.targets.projects import CONTROLLER as _FILE
+from myrmidon.cli.targets.projects import project_at, project_of
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
 

@@ -34,10 +34,10 @@ from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.controller.loop import ControllerLoop
+from myrmidon.runtime.controller.namespace_follower import NamespaceFollower
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.namespace_follower import NamespaceFollower
 from myrmidon.runtime.observability.change_log import ChangeLog
 from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions

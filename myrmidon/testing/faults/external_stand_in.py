@@ -26,7 +26,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import ExternalRefusedError
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.testing.faults import (
+from myrmidon.testing.faults.transport import (
     Crash,
     Delay,
     Fault,

@@ -1,0 +1,10 @@
+"""Arguments that several commands share.
+
+parser           short answers to wrong arguments
+settings         options from flags, environment and file
+clusters         the flags that choose a cluster
+remote_clusters  the flags that name other clusters
+named_objects    the arguments that name an object, and how it is found
+event_loops      asyncio's event loop or uvloop
+files            files that a command writes
+"""

@@ -1,0 +1,6 @@
+"""One controller in a process.
+
+run                 waiting for its kinds, start, removal
+loop                its view of the cluster, its queue, its workers
+namespace_follower  namespaces that are chosen by their labels
+"""
