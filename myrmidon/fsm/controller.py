@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_ori
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.conditions import RECONCILING, STALLED
 from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.object_types import KindLike, is_defined_here, kind_of
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.typed.unstructured import Unstructured, unstructured
@@ -114,7 +115,7 @@ class Controller(Generic[R]):
     def __init_subclass__(
         cls, *, abstract: bool = False, kind: Kind | None = None, **kwargs: Any
     ) -> None:
-        super().__init_subclass__(**kwargs)
+        pass_on(cls, super().__init_subclass__, kwargs)
         resource = _resource_of(cls, kind)
         if resource is not None:
             cls.resource = resource

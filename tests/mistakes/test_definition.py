@@ -171,6 +171,15 @@ MISTAKES = {
         "did you mean workers?",
         line=1,
     ),
+    "a keyword of a call without keywords": Mistake(
+        controller(
+            "    @state(initial=True, then=Fork('a', 'b', join='c'))\n"
+            "    def made(self, thing, out): return Done()\n"
+        ),
+        "TypeError: Fork.__init__() got an unexpected keyword argument 'join'",
+        "it takes no keywords",
+        line=1,
+    ),
     "a watch without a target": Mistake(
         controller(f"    watches = (Watch(kinds.POD),)\n{STATE}"),
         "TypeError: Watch.__init__() missing 1 required positional argument: 'to'",
@@ -186,6 +195,21 @@ MISTAKES = {
         'class X(Resource[ThingSpec, Status], version="v1"): pass\n',
         "X is a Resource without group.",
         'write class X(Resource[Spec, Status], group="demo.example.com", version="v1")',
+    ),
+    "the scope by its name in a CRD": Mistake(
+        f'class X(Resource[ThingSpec, Status], scope="Cluster", {RESOURCE}',
+        "class X has the keyword scope=, which is not known.",
+        "write namespaced=False for a kind without namespaces; namespaced=True is the default",
+    ),
+    "a misspelled keyword of a resource": Mistake(
+        f"class X(Resource[ThingSpec, Status], shortnames=('x',), {RESOURCE}",
+        "class X has the keyword shortnames=, which is not known.",
+        "did you mean short_names?",
+    ),
+    "a keyword of a controller that no class has": Mistake(
+        f"class Things(Controller[Thing], finalizer='x'):\n{STATE}",
+        "class Things has the keyword finalizer=, which is not known.",
+        "known are abstract, kind",
     ),
     "a group without a dot": Mistake(
         'class X(Resource[ThingSpec, Status], group="demo", version="v1"): pass\n',

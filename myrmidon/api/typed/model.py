@@ -20,6 +20,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.frozen import FrozenDict, FrozenList, ReadOnlyError
 from myrmidon.api.typed.markers import Rule
 from myrmidon.api.typed.strictness import as_stored, as_the_server, resolved
@@ -63,7 +64,7 @@ class Model(BaseModel):
         __init__.__pydantic_base_init__ = True
 
     def __init_subclass__(cls, *, rules: Iterable[Rule] = (), **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+        pass_on(cls, super().__init_subclass__, kwargs)
         cls.RULES = (*cls.RULES, *rules)
 
     @classmethod

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.definitions import Definition, define, foreign, mistake
 from myrmidon.api.typed.frozen import ReadOnlyError
 from myrmidon.api.typed.markers import Column, Rule, Scale
@@ -82,7 +83,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         rules: Sequence[Rule] = (),
         **kwargs: Any,
     ) -> None:
-        super().__init_subclass__(**kwargs)
+        pass_on(cls, super().__init_subclass__, kwargs)
         arguments = _type_arguments(cls)
         if any(isinstance(argument, TypeVar) for argument in arguments):
             return  # a generic base: its subclasses are the resources

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.definitions import mistake
 from myrmidon.api.typed.frozen import ReadOnlyError, frozen
 from myrmidon.api.typed.metadata import HasMetadata
@@ -32,7 +33,7 @@ class Unstructured(HasMetadata):
     _raw: Json
 
     def __init_subclass__(cls, *, kind: Kind | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+        pass_on(cls, super().__init_subclass__, kwargs)
         if kind is not None:
             cls.KIND = kind
         if not isinstance(getattr(cls, "KIND", None), Kind):

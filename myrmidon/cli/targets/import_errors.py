@@ -103,7 +103,8 @@ def _guessed_argument(said: str, names: dict[str, Any]) -> str:
         for each in inspect.signature(names[found[1]]).parameters.values()
         if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
-    return _nearest(found[2], known) or f"it takes {', '.join(known)}"
+    takes = ", ".join(known) or "no keywords; see its documentation"
+    return _nearest(found[2], known) or f"it takes {takes}"
 
 
 def _nearest(name: str, known: Any) -> str:

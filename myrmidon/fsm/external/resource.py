@@ -20,6 +20,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.resource import Resource
 from myrmidon.api.typed.status import ExternalStatus
 from myrmidon.errors import DefinitionError
@@ -62,7 +63,7 @@ class External(Generic[R, Observed]):
     """Whether the class defines ``update`` and ``differs``."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+        pass_on(cls, super().__init_subclass__, kwargs)
         resource = _resource_of(cls)
         if resource is not None:
             cls.resource = resource

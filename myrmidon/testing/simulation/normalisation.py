@@ -4,6 +4,8 @@
 - Generations become relations: ``observedGeneration`` is ``<current>`` or ``<behind>``.  The numbers
   themselves depend on how many edits a controller saw.
 - A name that the server generated becomes the role of its object: owner and order of creation.
+- What the cluster's own controllers make is left out: the ReplicaSets of a Deployment, which also keep
+  its history of edits, its Pods, the Jobs of a CronJob.  The status of their owner says how they are.
 - ``Masks`` are the fields that differ between two seeds of the reference.  They are found, not listed
   by hand, and are left out of every comparison.
 """
@@ -25,6 +27,14 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)")
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LEFT_OUT = frozenset({"Lease", "Event", "Namespace", "CustomResourceDefinition", "ServiceAccount"})
 _REVISION = "deployment.kubernetes.io/revision"
+# Which kinds the controllers of the cluster make, and the kinds that own them.
+_MADE_BY_THE_CLUSTER = {
+    "ReplicaSet": ("Deployment",),
+    "Pod": ("ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"),
+    "ControllerRevision": ("StatefulSet", "DaemonSet"),
+    "Job": ("CronJob",),
+    "EndpointSlice": ("Service", "Endpoints"),
+}
 
 
 @dataclass(slots=True)
@@ -63,7 +73,7 @@ def _role(obj: Json, known: Mapping[str, str], counted: dict[str, int]) -> str:
 
 def normalised(objects: list[Json], masks: Masks) -> dict[str, Json]:
     """Return the objects by role, without what differs between two runs with the same specs."""
-    kept = [obj for obj in objects if obj["kind"] not in _LEFT_OUT]
+    kept = [obj for obj in objects if obj["kind"] not in _LEFT_OUT and not _is_of_the_cluster(obj)]
     ordered = sorted(kept, key=lambda obj: int(obj["metadata"]["resourceVersion"]))
     ordered.sort(key=lambda obj: obj["metadata"].get("creationTimestamp", ""))
     roles = roles_of(ordered)
@@ -80,6 +90,13 @@ def normalised(objects: list[Json], masks: Masks) -> dict[str, Json]:
         role = roles[uid_of(obj)]
         found[role] = _object(obj, _Names(names, generated), masks, role)
     return found
+
+
+def _is_of_the_cluster(obj: Json) -> bool:
+    makers = _MADE_BY_THE_CLUSTER.get(obj["kind"])
+    return makers is not None and any(
+        owner.get("controller") and owner.get("kind") in makers for owner in owners_of(obj)
+    )
 
 
 @dataclass(slots=True)

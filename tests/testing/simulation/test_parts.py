@@ -168,6 +168,17 @@ def test_ignored_fields_are_left_out() -> None:
     assert "status" in normalised([made], Masks(ignored=("Service status",)))["Pod a"]
 
 
+def test_what_the_controllers_of_the_cluster_make_is_left_out() -> None:
+    """The ReplicaSets of a Deployment keep its history, so they depend on the edits before."""
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u9"}
+    made = {**pod("web-1", 1, 5), "kind": "ReplicaSet"}
+    made["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    own = {**pod("by-hand", 2, 6), "kind": "ReplicaSet"}
+    own["metadata"]["ownerReferences"] = [{**owner, "kind": "WebApp", "controller": True}]
+
+    assert set(normalised([made, own], Masks())) == {"ReplicaSet by-hand"}
+
+
 # -------------------------------------------------------------------------------- plans
 
 
