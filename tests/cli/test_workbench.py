@@ -4,8 +4,11 @@ import asyncio
 import os
 from pathlib import Path
 
+import pytest
+
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.local.workbench import Workbench
+from myrmidon.errors import NotFoundError
 from myrmidon.io.timers.clock import LoopClock
 from tests.cli.test_front_door import CONTROLLER
 
@@ -65,5 +68,23 @@ def test_new_code_finds_the_old_objects(tmp_path: Path) -> None:
             now = await bench.client.get(ref)
             await bench.stop()
         assert (now["metadata"]["uid"], now["spec"]) == (uid, {"size": 2})
+
+    asyncio.run(check())
+
+
+def test_samples_that_are_named_replace_those_beside_the_controller(tmp_path: Path) -> None:
+    """`myrmidon dev . staging.yaml` applies that file only."""
+    save(tmp_path / "controller.py", CONTROLLER.format(result="Done()"))
+    save(tmp_path / "sample.yaml", SAMPLE)
+    staging = tmp_path / "staging.yaml"
+    save(staging, SAMPLE.replace("name: a", "name: b"))
+
+    async def check() -> None:
+        bench = Workbench(str(tmp_path), LoopClock(), [staging])
+        await bench.open()
+        kind = bench.controlled[0]
+        assert await bench.client.get(ObjectRef(kind, "b", "default"))
+        with pytest.raises(NotFoundError):
+            await bench.client.get(ObjectRef(kind, "a", "default"))
 
     asyncio.run(check())

@@ -6,5 +6,5 @@ clusters         the flags that choose a cluster
 remote_clusters  the flags that name other clusters
 named_objects    the arguments that name an object, and how it is found
 event_loops      asyncio's event loop or uvloop
-files            files that a command writes
+files            files that a command reads or writes
 """

@@ -1,9 +1,10 @@
 """Run controllers on an embedded API server and show their objects live; no cluster is needed.
 
   myrmidon dev examples/web_app
+  myrmidon dev controller.py staging.yaml
   myrmidon dev . --once --timeout 30      in a script: 0 if everything became Ready
 
-It installs the definitions of the resources, applies the samples (sample*.yaml beside the
+It installs the definitions of the resources, applies the samples (by default sample*.yaml beside the
 controller), runs the controllers and shows every object on its way through its states.  It stays up
 until Ctrl-C, for kubectl in a second terminal, and starts the controllers anew when their code
 changes; the objects stay.
@@ -17,6 +18,7 @@ import signal
 import sys
 
 from myrmidon.api.clock import Clock
+from myrmidon.cli.arguments.files import existing_files
 from myrmidon.cli.arguments.parser import port
 from myrmidon.cli.local.views import LiveView, name_of, view_for
 from myrmidon.cli.local.workbench import Workbench
@@ -33,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "target", help="a folder with a controller.py, a file, or pkg.module[:Controller,...]"
+    )
+    parser.add_argument(
+        "sample", nargs="*", help="YAML files (default: sample*.yaml beside the controller)"
     )
     parser.add_argument(
         "--once", action="store_true", help="exit with status 0 as soon as everything is Ready"
@@ -56,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace) -> int:
     clock = LoopClock()
-    bench = Workbench(args.target, clock)
+    bench = Workbench(args.target, clock, existing_files(args.sample))
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

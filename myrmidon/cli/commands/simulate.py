@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from myrmidon.cli.arguments.files import existing_files
 from myrmidon.cli.targets.loading import load, made
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -159,15 +160,7 @@ def _controllers(target: str) -> list[type[Controller[Any]]]:
 
 
 def _samples(paths: Sequence[str]) -> list[Any]:
-    found: list[Any] = []
-    for name in paths:
-        path = Path(name)
-        if not path.is_file():
-            raise UsageError(
-                f"the sample {name} does not exist.\n  fix: name a YAML file, or none at all"
-            )
-        found += documents(path)
-    return found
+    return [manifest for path in existing_files(paths) for manifest in documents(path)]
 
 
 def _command(target: str, artefact: Path) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import importlib
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -52,8 +52,8 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 class Workbench:
     """A server, a target, and whatever manager runs the target at the moment."""
 
-    def __init__(self, target: str, clock: Clock) -> None:
-        self.target, self._clock = target, clock
+    def __init__(self, target: str, clock: Clock, samples: Sequence[Path] = ()) -> None:
+        self.target, self._clock, self._named_samples = target, clock, list(samples)
         self._token = new_token()
         self.server = ApiServer(
             environment=RealEnvironment(), actors=cluster_actors(), users={self._token: ADMIN}
@@ -150,7 +150,9 @@ class Workbench:
     # -------------------------------------------------------------------------- the files
 
     def samples(self) -> list[Path]:
-        """Return the samples beside the controllers and in the folder of the target."""
+        """Return the samples that were named, or else those beside the controllers."""
+        if self._named_samples:
+            return self._named_samples
         named = folder_of(self.target)
         folders = {*self._folders, *([] if named is None else [named.resolve()])}
         return [path for folder in sorted(folders) for path in sorted(folder.glob("sample*.yaml"))]
