@@ -222,3 +222,40 @@ def test_an_object_of_a_kind_without_definition(
             f"  fix: install its definition, `myrmidon generate crd {things}/controller.py | kubectl "
             "apply -f -`, or plan the object of a file\n"
         )
+
+
+FORKED = """\
+from myrmidon import Controller, Done, Fork, Model, OutputSet, Resource, Status, kinds, state
+
+class ThingSpec(Model): pass
+
+class Thing(Resource[ThingSpec, Status], group="demo.example.com", version="v1"): pass
+
+class Things(Controller[Thing]):
+    manages = (kinds.CONFIG_MAP,)
+
+    @state(initial=True, then=Fork("left", "right"))
+    def begun(self, thing, out): return Done()
+
+    @state()
+    def left(self, thing, out):
+        out.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "empty"}})
+        return Done()
+
+    @state()
+    def right(self, thing, out): return Done()
+"""
+
+
+def test_branches_of_a_fork_and_an_object_without_fields(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Branches are told apart, and an object that is only a name has no empty body below it."""
+    (tmp_path / "controller.py").write_text(FORKED)
+    (tmp_path / "sample.yaml").write_text(
+        "apiVersion: demo.example.com/v1\nkind: Thing\nmetadata: {name: a, namespace: default}\nspec: {}\n"
+    )
+    assert main(["plan", "--offline", str(tmp_path), str(tmp_path / "sample.yaml")]) == 0
+    told = capsys.readouterr().out
+    assert "path:  begun → left ‖ right" in told
+    assert "create ConfigMap default/empty\n\n" in told

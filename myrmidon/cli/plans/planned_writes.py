@@ -11,7 +11,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.generate import to_yaml
 from myrmidon.patch.diff import difference
-from myrmidon.runtime.observability.snapshot import ObjectView
+from myrmidon.runtime.observability.snapshot import ObjectView, path_text
 from myrmidon.sets.ownership.undeclared import DECLARED
 from myrmidon.sets.planning import APPLIED
 from myrmidon.testing import Exchange
@@ -33,7 +33,7 @@ def story(ref: ObjectRef, views: list[ObjectView]) -> str:
     if not views or not views[0].path:
         return f"{ref}\n  no state would run\n"
     one = views[0]
-    lines = [str(ref), f"  path:  {' → '.join(step.state for step in one.path)}"]
+    lines = [str(ref), f"  path:  {path_text(one.path)}"]
     if one.waiting is not None:
         said = "fails" if one.waiting.failed else "waits"
         lines.append(f"  {said}: {one.waiting.reason}, {one.waiting.message}")
@@ -60,7 +60,7 @@ def told_write(one: Exchange, before: Json | None) -> str:
     if before is None:
         said = quiet(masked(None, {**_typed(answer), **one.body})[1]).items()
         body = {key: value for key, value in said if key not in _SAID and value != {}}
-        lines = [f"+ {line}" for line in to_yaml(body).splitlines()]
+        lines = [f"+ {line}" for line in to_yaml(body).splitlines()] if body else []
     else:
         was, now = masked(before, answer)
         lines = difference(quiet(was or {}), quiet(now)) or [
