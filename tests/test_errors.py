@@ -196,6 +196,11 @@ def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
         "  fix: set its status through obj.status, its labels and annotations through "
         "out.label_self and out.annotate_self; leave its spec to its author"
     )
+    assert str(errors.SelfDeletionError("Things", "made")) == (
+        "Things.made deletes an object of the kind that Things reconciles.\n"
+        "  fix: delete the object of the pass with out.delete_self(); to delete others of its kind, "
+        "add the kind to Things.manages"
+    )
     far = errors.UnwatchedNamespaceError("Things", "made", "Secret far/a", "far", ("a", "b"))
     assert str(far) == (
         "Things.made writes Secret far/a, but watches only the namespaces a, b.\n"

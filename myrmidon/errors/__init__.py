@@ -23,6 +23,7 @@ MyrmidonError
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
       SelfOutputError          an output that is the parent itself
+      SelfDeletionError        a delete by name of the kind that is reconciled
       UnselectedOutputError    an output without the labels by which its kind is cached
       UnwatchedNamespaceError  an output in a namespace that the controller does not watch
     StatusError              a status field that a state has set cannot be written
@@ -127,6 +128,7 @@ from myrmidon.errors.programming import (
     OutputError,
     OwnerReferenceError,
     ProgrammingError,
+    SelfDeletionError,
     SelfOutputError,
     StateResultError,
     StatusError,
@@ -185,6 +187,7 @@ __all__ = [
     "PruneRefusedError",
     "QuotaExceededError",
     "RemoteUnavailableError",
+    "SelfDeletionError",
     "SelfOutputError",
     "ServerError",
     "StalledError",

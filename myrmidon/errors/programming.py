@@ -230,6 +230,19 @@ class SelfOutputError(OutputError):
         )
 
 
+class SelfDeletionError(OutputError):
+    """A state deletes by name an object of the kind that its controller reconciles."""
+
+    reason = "UndeclaredOutput"
+
+    def __init__(self, controller: str, state: str) -> None:
+        super().__init__(
+            f"{controller}.{state} deletes an object of the kind that {controller} reconciles.\n"
+            "  fix: delete the object of the pass with out.delete_self(); to delete others of its kind, "
+            f"add the kind to {controller}.manages"
+        )
+
+
 class UnselectedOutputError(OutputError):
     """An output lacks the labels by which the controller caches its kind."""
 

@@ -128,15 +128,25 @@ def plan_create(output: Apply, parent: Parent) -> Request:
 
 
 def plan_delete(
-    ref: ObjectRef, current: Json | None, propagation: Propagation = "Background"
+    ref: ObjectRef,
+    current: Json | None,
+    propagation: Propagation = "Background",
+    *,
+    unchanged: bool = False,
 ) -> Request | None:
-    """Return the request that deletes exactly this object; None if it is gone or terminating."""
+    """Return the request that deletes exactly this object; None if it is gone or terminating.
+
+    ``unchanged``: only if it still has the resourceVersion of ``current``.
+    """
     if current is None or is_deleting(current):
         return None
+    preconditions = {"uid": uid_of(current)}
+    if unchanged:
+        preconditions["resourceVersion"] = version_of(current)
     body = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
-        "preconditions": {"uid": uid_of(current)},
+        "preconditions": preconditions,
         "propagationPolicy": propagation,
     }
     return Request(Verb.DELETE, ref, body)

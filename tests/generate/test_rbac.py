@@ -46,7 +46,7 @@ def test_a_controller_gets_what_it_declares() -> None:
             "resources": ["deployments/scale", "deployments/status"],
             "verbs": ["patch"],
         },
-        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch", "delete"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
     ]
@@ -80,7 +80,7 @@ def test_subresources_and_patches_need_their_own_rights() -> None:
             "resources": ["deployments/scale", "deployments/status"],
             "verbs": ["patch"],
         },
-        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch", "delete"),
     ]
 
 
@@ -140,7 +140,7 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
     assert one["rules"] == [
         rule("", "configmaps", *ALL),
         rule("", "events", "get", "create", "patch"),
-        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "create", "patch"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "create", "patch", "delete"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
     ]

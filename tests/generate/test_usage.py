@@ -44,6 +44,8 @@ def test_patches_and_subresources_are_seen_with_their_kinds() -> None:
     usage = usage_of(usages.Editing)
 
     assert (usage.creates, usage.patches, usage.labels_self) == (False, True, True)
+    assert usage.deletes_self
+    assert not usage_of(usages.Plain).deletes_self
     assert usage.subresources_of(kinds.DEPLOYMENT) == ["scale", "status"]
     assert usage.subresources["scale"] == frozenset((kinds.DEPLOYMENT,))
     assert usage.deletes(kinds.CONFIG_MAP)

@@ -50,6 +50,7 @@ class Editing(Controller[WebApp]):
         out.scale(kinds.DEPLOYMENT, "a", replicas=1)
         out.delete_all(kinds.CONFIG_MAP, selector="a=b")
         out.label_self({"a": "b"})
+        out.delete_self()
         return Done()
 
 

@@ -213,6 +213,7 @@ def test_two_strategic_patches_of_one_object_are_an_error() -> None:
         ),
         (lambda out: out.apply(manifest({}), subresource="status"), "but has no status"),
         (lambda out: OutputSet().label_self({"a": "b"}), "belongs to no object"),
+        (lambda out: OutputSet().delete_self(), "this OutputSet belongs to no object"),
     ],
 )
 def test_mistakes_are_refused_where_they_are_written(call: Any, said: str) -> None:

@@ -12,12 +12,13 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
+    SelfDeletionError,
     UndeclaredOutputError,
     UnidentifiedObjectError,
 )
 from myrmidon.sets import Apply, Delete, OutputSet
 from tests.fsm.things import Thing
-from tests.strategies import refs
+from tests.strategies import WIDGET, refs
 
 
 def outputs(*declared: Any) -> OutputSet:
@@ -232,3 +233,21 @@ def test_delete_all_needs_a_kind() -> None:
     """Text is not a kind; the error says what the state declares."""
     with pytest.raises(UndeclaredOutputError, match="ConfigMaps"):
         outputs().delete_all("ConfigMaps")  # type: ignore[arg-type]
+
+
+def test_an_object_deletes_itself_with_a_call_of_its_own() -> None:
+    """A delete by name of the kind that is reconciled names that call, in every form."""
+    own = ObjectRef(WIDGET, "own", "default")
+    out = OutputSet((kinds.POD,), namespace="default", controller="Things", own=own)
+    for what in (own, WIDGET):
+        with pytest.raises(SelfDeletionError, match=r"out\.delete_self\(\)"):
+            out.delete(what, "other")
+    with pytest.raises(UndeclaredOutputError):
+        out.delete(kinds.SECRET, "a")
+    with pytest.raises(UndeclaredOutputError):
+        out.delete(WIDGET, "other", cluster="edge")
+    with pytest.raises(UndeclaredOutputError):
+        OutputSet((kinds.POD,), namespace="default").delete(WIDGET, "other")
+
+    out.delete_self(propagation="Orphan")
+    assert (out.self_deletion, list(out)) == ("Orphan", [])

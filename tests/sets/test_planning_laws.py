@@ -15,6 +15,7 @@ from myrmidon.errors import AlreadyOwnedError, ApiError, MissingLockError, Termi
 from myrmidon.patch import covers, merge
 from myrmidon.sets import Delete, plan
 from myrmidon.sets.fingerprints import fingerprint
+from myrmidon.sets.planning import plan_delete
 from tests.sets.model_server import DEFAULT, ModelServer
 from tests.sets.outputs import (
     FOREIGN,
@@ -461,6 +462,15 @@ def test_o4_a_change_does_nothing_to_a_namesake(
     with pytest.raises(ApiError):
         server.send(request)
     assert server.objects[ref]["spec"] == {"theirs": True}
+
+
+def test_o4_an_object_that_was_changed_is_not_deleted_on_old_data() -> None:
+    """With ``unchanged`` the server compares the resourceVersion as well as the uid."""
+    current = manifest({}, uid="u", resourceVersion="7")
+    request = plan_delete(ref_of(), current, unchanged=True)
+
+    assert request is not None
+    assert request.body["preconditions"] == {"uid": "u", "resourceVersion": "7"}
 
 
 def test_o4_an_absent_or_terminating_object_is_not_deleted_again() -> None:

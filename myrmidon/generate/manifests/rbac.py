@@ -25,6 +25,7 @@ read them live (``ctx.live``, after an unknown end)   get               managed 
 ``out.scale(kind)``                                   patch             kind/scale
 ``subresource="status"``                              patch             kind/status of managed kinds
 ``out.label_self``, ``out.annotate_self``             patch             the kind
+``out.delete_self``                                   delete            the kind
 pruning, ``recreate``, children without owner         delete            managed kinds
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live``                                          get               read and watched kinds
@@ -216,6 +217,8 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usag
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
         rights.grant(kind, ("create",), limits)
+    if usage.deletes_self:
+        rights.grant(kind, ("delete",), limits)
     where = conditions_in_of(controller)
     definition = getattr(controller.resource, "DEFINITION", None)
     if where == "annotation" or (definition is not None and not definition.status_subresource):

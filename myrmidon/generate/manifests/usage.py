@@ -27,7 +27,8 @@ _APPLY = ("apply", "apply_all")
 _DELETE = ("delete", "delete_all")
 _EDIT = ("patch", "scale", "release")
 _OWN = ("label_self", "annotate_self")
-_OUTPUTS = frozenset((*_APPLY, *_DELETE, *_EDIT, *_OWN))
+_DELETE_OWN = "delete_self"
+_OUTPUTS = frozenset((*_APPLY, *_DELETE, *_EDIT, *_OWN, _DELETE_OWN))
 _SUBRESOURCES = ("status", "scale")
 # Ready-made parts of the framework that delete children of any kind, and that apply them.
 _DELETING_STATES = frozenset(
@@ -65,6 +66,8 @@ class Usage:
     """The kinds of which objects are deleted; None for any."""
     labels_self: bool = True
     """Labels or annotations of the object itself are written."""
+    deletes_self: bool = True
+    """The object itself is deleted."""
     subresources: Mapping[str, frozenset[Kind] | None] = field(
         default_factory=lambda: dict.fromkeys(_SUBRESOURCES)
     )
@@ -107,6 +110,7 @@ def usage_of(controller: type[Controller[Any]]) -> Usage:
         reads_live="live" in seen.names,
         deleted=None if any_kind else frozenset(seen.deletes),
         labels_self=bool(seen.names & set(_OWN)),
+        deletes_self=_DELETE_OWN in seen.names,
         subresources=_by_name(seen.subresources),
     )
 

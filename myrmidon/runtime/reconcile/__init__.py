@@ -10,6 +10,7 @@ output_writer        writes the outputs of states, and notes what became of each
 context              the ``ctx`` argument of a state: reads, Events, log
 external             creates, updates and deletes resources outside the cluster
 external_effects     one such call, for the change log
+own_deletion         deletes the object itself, ``out.delete_self``
 finalizer_edits      adds and removes our finalizer
 status_writer        writes the status, against concurrent writers
 former_conditions    finds conditions of states that no longer exist

@@ -24,9 +24,10 @@ from myrmidon.errors import (
     UnselectedOutputError,
     UnwatchedNamespaceError,
 )
-from myrmidon.fsm.engine import ACTED, Report
+from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.machine.results import Failed, Wait
 from myrmidon.io.writes.applicator import Written
+from myrmidon.runtime.reconcile.own_deletion import delete_own
 from myrmidon.runtime.reconcile.policies import observe
 from myrmidon.runtime.reconcile.selected_deletes import selected_deletes
 from myrmidon.runtime.reconcile.subject import Subject
@@ -56,7 +57,13 @@ class OutputWriter:
         """The kinds that states have read so far."""
 
     async def write(self, out: OutputSet, state: str) -> Report:
-        """Check and write the outputs of a state."""
+        """Check and write the outputs of a state; then delete the object itself, if it asks for it."""
+        report = await self._write(out, state)
+        if out.self_deletion is not None and isinstance(report, Acted):
+            report = await delete_own(self._subject, out.self_deletion, state)
+        return report
+
+    async def _write(self, out: OutputSet, state: str) -> Report:
         subject, outputs = self._subject, out.declared()
         if out.collections:
             refused = self._select(out, outputs, state)

@@ -40,6 +40,7 @@ from myrmidon.io.writes.own_writes import author
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.blocked_deletion import remedy
+from myrmidon.runtime.reconcile.own_deletion import SelfDeletedError
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
@@ -83,6 +84,10 @@ class Reconciler:
                 log.info("pass wrote", wrote=single.wrote)
         except UnfitObjectError as error:
             outcome, obj = await self._quarantine(turn.key, obj, error, log)
+        except SelfDeletedError:
+            log.info("deleted itself")
+            self._again(turn.key)
+            return None
         except GoneError:
             return None
         finally:

@@ -12,10 +12,8 @@ from typing import Any, Unpack, get_args
 from myrmidon.api.objects.accessors import Json, uid_of
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.api.requests.selectors import selector as parsed_selector
-from myrmidon.api.typed.object_types import KindLike
-from myrmidon.errors import (
-    OutputError,
-)
+from myrmidon.api.typed.object_types import KindLike, kind_of
+from myrmidon.errors import OutputError, SelfDeletionError, UndeclaredOutputError
 from myrmidon.sets.outputs.edits import combined, edit_body
 from myrmidon.sets.outputs.identification import WELL_KNOWN, Identification
 from myrmidon.sets.outputs.manifests import document_of
@@ -44,7 +42,7 @@ class OutputSet(Identification):
     written after the objects.  A namespaced object without a namespace gets the parent's.
     """
 
-    __slots__ = ("_author", "_defaults", "_intentions", "_own", "collections")
+    __slots__ = ("_author", "_defaults", "_intentions", "_own", "collections", "self_deletion")
 
     def __init__(
         self,
@@ -66,6 +64,8 @@ class OutputSet(Identification):
         self._intentions: dict[Key, Output] = {}
         self.collections: tuple[DeleteAll, ...] = ()
         """What ``delete_all`` declared, in order."""
+        self.self_deletion: Propagation | None = None
+        """What ``delete_self`` declared; None if it was not called."""
 
     def apply(self, obj: Any, **options: Unpack[ApplyOptionsDict]) -> None:
         """Declare that the object should exist with these fields.
@@ -143,6 +143,20 @@ class OutputSet(Identification):
         """Declare annotations of the object of the pass; None removes one.  Others stay."""
         self._edit_self("annotations", annotations)
 
+    def delete_self(self, *, propagation: Propagation | None = None) -> None:
+        """Declare that the object of the pass should be gone, for example when its time is over.
+
+        It is deleted after the other outputs of the state, and only as the pass has read it: if it
+        was changed meanwhile, for example because a user prolonged it, the pass is repeated.  The
+        pass ends with the delete: no later state runs, and no status is written.  An object with a
+        finalizer then gets passes in which it is being deleted, as if a user had deleted it.  Like
+        every output it is written if the state returns ``Done()``, or ``Wait(keep_outputs=True)``.
+
+        - ``propagation``: as for ``delete``.  Default: Background.
+        """
+        self._check_owned()
+        self.self_deletion = _propagation(propagation)
+
     def delete(
         self,
         what: Any,
@@ -167,7 +181,12 @@ class OutputSet(Identification):
         - ``cluster``: the name of the remote cluster of the object.  Default: the controller's own,
           or that of the kind or reference.
         """
-        ref = self._ref_to(what, name, namespace, cluster)
+        try:
+            ref = self._ref_to(what, name, namespace, cluster)
+        except UndeclaredOutputError:
+            if self._is_of_own_kind(what) and not cluster:
+                raise SelfDeletionError(self._class_name, self._state or "state") from None
+            raise
         how = _propagation(propagation, foreground=foreground)
         self._intend(Delete(ref, how, adopt, self._author), ref)
 
@@ -296,12 +315,21 @@ class OutputSet(Identification):
                     f"{field} of the object itself: {key!r} is {value!r}, which is not a string.\n"
                     "  fix: write a string, or None to remove the key"
                 )
+        own = self._check_owned()
+        if given:
+            self._edit(Edit(own, {"metadata": {field: given}}, author=self._author))
+
+    def _check_owned(self) -> ObjectRef:
         if self._own is None:
             raise OutputError(
                 "this OutputSet belongs to no object.\n  fix: pass own=ObjectRef(...) to OutputSet"
             )
-        if given:
-            self._edit(Edit(self._own, {"metadata": {field: given}}, author=self._author))
+        return self._own
+
+    def _is_of_own_kind(self, what: Any) -> bool:
+        """Whether a kind, reference or object is of the kind of the object of the pass."""
+        kind = what.kind if isinstance(what, ObjectRef) else kind_of(what)
+        return self._own is not None and self._own.kind == (kind or kind_of(type(what)))
 
     def _intend(self, output: Output, key: Key) -> None:
         # Remove an earlier entry first, so that the new one is also last in the order.
