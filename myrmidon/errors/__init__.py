@@ -34,6 +34,7 @@ MyrmidonError
   AlreadyOwnedError        the object belongs to another parent
   NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
   StalledError             the object is changed back after each of our writes
+    DeletedAgainError        the object is deleted after each creation
   PruneRefusedError        more objects would be pruned at once than prune_max allows
   TerminatingError         the object is being deleted; it can be created when it is gone
   MissingObjectError       the object that should be patched does not exist
@@ -103,6 +104,7 @@ from myrmidon.errors.definitions import (
 from myrmidon.errors.external import ExternalRefusedError
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
+    DeletedAgainError,
     ManagersUnknownError,
     MissingObjectError,
     NotAdoptedError,
@@ -160,6 +162,7 @@ __all__ = [
     "ConditionError",
     "ConflictError",
     "DefinitionError",
+    "DeletedAgainError",
     "ExpiredError",
     "ExternalRefusedError",
     "FieldConflictError",

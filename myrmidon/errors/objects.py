@@ -47,6 +47,20 @@ class StalledError(MyrmidonError):
         )
 
 
+class DeletedAgainError(StalledError):
+    """Another client deletes the object after each creation; we create it less often."""
+
+    def __init__(self, ref: str, seconds: float) -> None:
+        self.ref, self.fields, self.others, self.seconds = ref, "", None, seconds
+        MyrmidonError.__init__(
+            self,
+            f"{ref} was deleted by another client each time it was created.\n"
+            "  fix: find what deletes it (the audit log has its name): a time to live, another "
+            "controller, a script, or the garbage collector because an owner that the output names "
+            "does not exist; until then it is created at most once in 1 to 10 minutes",
+        )
+
+
 class PruneRefusedError(MyrmidonError):
     """More objects would be pruned at once than ``prune_max`` allows; a mistake is likely."""
 

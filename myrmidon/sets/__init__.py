@@ -1,12 +1,14 @@
 """Outputs: the objects that a state wants to exist or to be gone, and the request for each.
 
-planning          which request makes an output true; None if it holds already
-recreation        whether a refused change is worth a new object
-contested_fields  whether a field is written back and forth
-fingerprints      hashes of declared content
-object_set        a set of objects by kind, namespace and name
-outputs/          the OutputSet, its outputs and their options
-ownership/        owner references, adoption, release, removal of what is no longer declared
+planning           which request makes an output true; None if it holds already
+recreation         whether a refused change is worth a new object
+contested_fields   whether a field is written back and forth
+vanished_children  whether a child is created and deleted again and again
+stall_times        the limits that both have
+fingerprints       hashes of declared content
+object_set         a set of objects by kind, namespace and name
+outputs/           the OutputSet, its outputs and their options
+ownership/         owner references, adoption, release, removal of what is no longer declared
 """
 
 from myrmidon.sets.object_set import ObjectSet

@@ -10,20 +10,20 @@ notices that, and decides when to write and when to wait.  The applicator calls 
 - ``check``: before a write.  It returns None, or a ``ContestedFields`` with the time to wait.
 - ``held``: when the object is as declared, so that nothing has to be written.
 
-After ``_REVERSALS_MAX`` reversals of a field the output is stalled.  From then on it is written
+After ``REPEATS_MAX`` reversals of a field the output is stalled.  From then on it is written
 once a minute, then after 2, 4, 8 and at most every 10 minutes.  It stays stalled after such a
-write until the object has been as declared for ``_HOLD_SECONDS``; then its counts are dropped.  So
-a stall ends soon after the other writer has stopped.
+write until the object has been as declared for ``HOLD_SECONDS``; then its counts are dropped.  So
+a stall ends soon after the other writer has stopped.  The limits are those of ``stall_times``.
 
 What is not a reversal:
 
 - a difference under another declaration: the parent or the controller has changed;
-- a difference that comes later than ``_WINDOW_SECONDS`` after the previous write;
+- a difference that comes later than ``WINDOW_SECONDS`` after the previous write;
 - a value that the field did not have before in this series, unless it came within a second: a
   person who tries one value after another is not a program that insists on one;
 - a refused, repeated or unanswered write, and one that changed nothing: ``wrote`` is not called.
 
-The state of an output that was not written for ``_KEEP_SECONDS`` is dropped.  After a restart all
+The state of an output that was not written for ``KEEP_SECONDS`` is dropped.  After a restart all
 counts begin at zero.  That is safe: stalling only limits how often objects are written.
 """
 
@@ -33,16 +33,18 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import same
+from myrmidon.sets.stall_times import (
+    HOLD_SECONDS,
+    KEEP_SECONDS,
+    REPEATS_MAX,
+    is_series_over,
+    next_delay,
+)
 
 Field: TypeAlias = tuple[str, ...]
 KeyT = TypeVar("KeyT", bound=Hashable)
 
-_REVERSALS_MAX = 5
-_WINDOW_SECONDS = 600.0
 _RAPID_SECONDS = 1.0
-_HOLD_SECONDS = 10.0
-_DELAY_SECONDS_MIN, _DELAY_SECONDS_MAX = 60.0, 600.0
-_KEEP_SECONDS = 2 * _DELAY_SECONDS_MAX
 _VALUES_MAX = 16
 _FIELDS_MAX = 64
 # The metadata that clients write.  The other metadata is not compared, and the status only if a
@@ -80,7 +82,7 @@ class _Series:
     @property
     def contested(self) -> tuple[Field, ...]:
         return tuple(
-            name for name, contest in self.fields.items() if contest.reversals >= _REVERSALS_MAX
+            name for name, contest in self.fields.items() if contest.reversals >= REPEATS_MAX
         )
 
 
@@ -129,7 +131,7 @@ class Stalls(Generic[KeyT]):
         self._count(series, before, after, declared, now)
         if series.delay:
             self.delayed[key] = None
-        return self._stall(series, _HOLD_SECONDS) if series.stalled else None
+        return self._stall(series, HOLD_SECONDS) if series.stalled else None
 
     def check(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
         """Return the stall for which a write has to wait; None if it may be sent now."""
@@ -147,12 +149,12 @@ class Stalls(Generic[KeyT]):
     def held(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
         """Record that the object is as declared; return its stall, if it is not over.
 
-        It is over when the object has been as declared for ``_HOLD_SECONDS`` after the last write.
+        It is over when the object has been as declared for ``HOLD_SECONDS`` after the last write.
         """
         series = self._series.get(key)
         if series is None or not series.stalled:
             return None
-        left = series.written_at + _HOLD_SECONDS - now
+        left = series.written_at + HOLD_SECONDS - now
         if left <= 0 or self._is_over(series, declaration, now):
             self.forget([key])
             return None
@@ -170,10 +172,10 @@ class Stalls(Generic[KeyT]):
             self.delayed.pop(key, None)
 
     def expire(self, now: float) -> None:
-        """Forget the outputs that were not written for ``_KEEP_SECONDS``."""
+        """Forget the outputs that were not written for ``KEEP_SECONDS``."""
         while self._series:
             oldest = next(iter(self._series))
-            if now - self._series[oldest].written_at <= _KEEP_SECONDS:
+            if now - self._series[oldest].written_at <= KEEP_SECONDS:
                 return
             self.forget([oldest])
 
@@ -183,7 +185,7 @@ class Stalls(Generic[KeyT]):
     def _is_over(series: _Series, declaration: int, now: float) -> bool:
         if series.declaration != declaration:
             return True
-        return now - series.written_at > max(_WINDOW_SECONDS, 2 * series.delay)
+        return is_series_over(series.written_at, series.delay, now)
 
     @staticmethod
     def _count(
@@ -206,8 +208,7 @@ class Stalls(Generic[KeyT]):
             if len(contest.values) > _VALUES_MAX:
                 del contest.values[next(iter(contest.values))]
         if series.contested:
-            doubled = 2 * series.delay if series.stalled else 0.0
-            series.delay = min(max(doubled, _DELAY_SECONDS_MIN), _DELAY_SECONDS_MAX)
+            series.delay = next_delay(series.delay, waited=series.stalled)
 
     @staticmethod
     def _stall(series: _Series, seconds: float) -> ContestedFields:

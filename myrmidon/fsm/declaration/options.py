@@ -47,7 +47,7 @@ class ControllerOptions:
     them: exactly one of the three is True.  Tools such as Flux, Argo CD and ``kubectl wait`` can
     then tell an object that is being worked on from one whose failure is not retried.  No state may
     own a condition of these types.  Default: False; ``Stalled`` is then written only for an output
-    that another writer changes back."""
+    that another client changes back or deletes each time."""
     pass_timeout: timedelta = timedelta(minutes=2)
     """A pass that takes longer is cancelled and fails with ``PassTimeout``; it is retried with
     backoff.  Default: 2 minutes."""

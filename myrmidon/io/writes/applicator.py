@@ -9,19 +9,24 @@ decision is made again on that read, when
   child of ours that lost its owner reference from another party's object (``sets.ownership.adoption``);
 - a field is no longer declared, and ``managedFields`` say whether it may be removed
   (``sets.ownership.undeclared``).
+
+A child that existed and is gone was deleted by another client.  Before it is created again, its parent
+is read from the server (``confirm``): the garbage collector deletes the children of a parent that is
+gone, and the watch of the parent may be late.  ``io.writes.stall_guard`` sees to it that a child which
+is deleted each time is created ever more rarely.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects.accessors import Json, is_deleting, uid_of, version_of
+from myrmidon.api.objects.accessors import Json, uid_of, version_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
-    AlreadyExistsError,
     ApiError,
     ConflictError,
     InvalidError,
@@ -30,14 +35,16 @@ from myrmidon.errors import (
     NotAdoptedError,
     NotFoundError,
     StalledError,
-    TerminatingError,
     UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
 from myrmidon.io.http.warning_headers import Warnings
 from myrmidon.io.timers.clock import LoopClock
+from myrmidon.io.writes.bounded_memory import remember
+from myrmidon.io.writes.cached_objects import CachedObjects
 from myrmidon.io.writes.drift import DriftMemory
 from myrmidon.io.writes.output_task import (
+    Confirm,
     OpenOutput,
     OutputTask,
     Written,
@@ -49,26 +56,16 @@ from myrmidon.io.writes.output_task import (
     wish_of,
 )
 from myrmidon.io.writes.own_writes import OwnWrites
+from myrmidon.io.writes.replacing import make_way
 from myrmidon.io.writes.sent_writes import SentWrite, WriteListener, told
 from myrmidon.io.writes.stall_guard import StallGuard, Wish
 from myrmidon.sets.outputs.outputs import Apply, Output
 from myrmidon.sets.ownership.owner_references import Parent
 from myrmidon.sets.planning import plan
-from myrmidon.sets.recreation import plan_recreate
 
 __all__ = ["Applicator", "CachedObjects", "Written"]
 
 _ATTEMPTS_MAX = 3  # when other clients write first; after that the pass fails and backs off
-_REMEMBERED_MAX = 100_000
-
-V = TypeVar("V")
-
-
-class CachedObjects(Protocol):
-    """Reads that cost no request."""
-
-    def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102  see runtime.cluster_view
-    def stamp(self, ref: ObjectRef) -> int: ...  # noqa: D102  see runtime.cluster_view
 
 
 class Applicator:
@@ -128,20 +125,22 @@ class Applicator:
         creating: bool = True,
         by: str = "",
         first: OpenOutput | None = None,
+        confirm: Confirm | None = None,
     ) -> list[Written]:
         """Make every output true; one that fails does not stop the others.
 
         Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
         written first: if one of these fails, the other outputs are not written.  Patches are
         written last.  ``first`` is the answer of ``first_open``, if the caller has it: then that
-        output is not looked up again.
+        output is not looked up again.  ``confirm`` is awaited before a child that has vanished is
+        created again.
         """
         if first is not None and len(outputs) == 1:  # as in most states
-            (task,) = tasks_of(outputs, parent, creating, by, first)
+            (task,) = tasks_of(outputs, parent, creating, by, first, confirm=confirm)
             if not self._is_over(task):
                 await self._write(task)
             return [] if task.written is None else [task.written]
-        tasks = tasks_of(outputs, parent, creating, by, first)
+        tasks = tasks_of(outputs, parent, creating, by, first, confirm=confirm)
         for wave, needed in waves(tasks):
             await self._wave(wave)
             if needed and any(map(has_failed, wave)):
@@ -174,6 +173,8 @@ class Applicator:
             raise
         if texts and by:
             self.warnings.hear(by, request.ref, texts)
+        if request.verb is Verb.DELETE:
+            self._guard.after_delete(request.ref)
         if request.verb is Verb.DELETE and answer.get("kind") == "Status":
             uid = str((answer.get("details") or {}).get("uid") or "")
             self._own_writes.record_delete(request.ref, uid=uid, by=by)
@@ -308,6 +309,8 @@ class Applicator:
                 await self._decide_on_read(task)
             if task.request is None:
                 return self._skipped(task)
+            if task.current is None and self._has_vanished(task):
+                await self._before_create_again(task)
             try:
                 state = task.state if self._listeners else ""
                 answer = await self.send(task.request, by=task.by, state=state)
@@ -317,7 +320,8 @@ class Applicator:
                 error = refused
             except InvalidError as refused:
                 if not is_worth_another_look(task, refused):
-                    await self._make_way(task, refused)
+                    remove = partial(self.send, by=task.by, state=task.state)
+                    await make_way(task, refused, trial=self._client.send, removal=remove)
                 error = refused  # either way, decide again on a fresh read
             else:
                 return self._wrote(task, task.request, answer)
@@ -327,15 +331,17 @@ class Applicator:
     def _wrote(self, task: OutputTask, request: Request, answer: Json) -> Written:
         left, output = version_of(answer), task.output
         settled = (task.question, left) if type(output) is Apply else task.settled_on(answer)
-        _remember(self._settled, task.wish, settled)
+        remember(self._settled, task.wish, settled)
         if task.current is not None and left == version_of(task.current):
             return Written(output, "noop", request.verb)
         seconds = self._drift.wrote(task.wish, task.question)
         if seconds is not None and self._corrected is not None:
             self._corrected(task.by, output.ref, seconds)
         before, error = task.current or task.replaced, None
+        if task.current is None and type(output) is Apply:
+            error = self._guard.after_create(output.ref, task.parent.uid, task.question)
         if before is not None and request.verb is not Verb.DELETE:
-            error = self._guard.after_write(
+            error = error or self._guard.after_write(
                 task.wish, task.question, output, before, request=request, answer=answer
             )
         return Written(output, "changed", request.verb, error, adopted=task.adopts)
@@ -358,6 +364,22 @@ class Applicator:
     def _stall_before(self, task: OutputTask, current: Json) -> StalledError | None:
         return self._guard.before_write(task.wish, task.question, task.output, current)
 
+    def _has_vanished(self, task: OutputTask) -> bool:
+        """Whether the missing object is a child that existed before, and another client deleted it."""
+        if type(task.output) is not Apply or task.replaced is not None:
+            return False
+        held = self._held.get(task.wish)
+        is_known = held is not None and held[0] == task.question
+        return is_known or self._guard.was_created(task.output.ref, task.parent.uid)
+
+    async def _before_create_again(self, task: OutputTask) -> None:
+        """Raise an error if the child has to wait, or if its parent is gone as well."""
+        stalled = self._guard.before_create(task.output.ref, task.parent.uid, task.question)
+        if stalled is not None:
+            raise stalled
+        if task.confirm is not None:
+            await task.confirm()
+
     async def _decide_on_read(self, task: OutputTask) -> None:
         ref = task.output.ref
         fresh = await self.read(ref)
@@ -374,27 +396,5 @@ class Applicator:
 
     def _note_held(self, task: OutputTask, stamp: int) -> None:
         """Remember that nothing was to be sent for the output and the cached object."""
-        _remember(self._held, task.wish, (task.question, stamp))
+        remember(self._held, task.wish, (task.question, stamp))
         self._drift.held(task.wish, task.question)
-
-    async def _make_way(self, task: OutputTask, refused: InvalidError) -> None:
-        """Delete an object that cannot be changed, if it can be created again."""
-        output, recreation = task.output, None
-        if isinstance(output, Apply) and task.current is not None:
-            recreation = plan_recreate(output, task.current, task.parent, refused)
-        if recreation is None:
-            raise refused
-        try:
-            await self._client.send(recreation.trial)
-        except AlreadyExistsError:
-            task.replaced = task.current
-            answer = await self.send(recreation.removal, by=task.by, state=task.state)
-            if is_deleting(answer):
-                raise TerminatingError(str(output.ref)) from refused
-
-
-def _remember(memory: dict[Wish, V], wish: Wish, value: V) -> None:
-    """Keep an entry and drop the oldest beyond the limit; a dropped one costs one more decision."""
-    memory[wish] = value
-    if len(memory) > _REMEMBERED_MAX:
-        del memory[next(iter(memory))]

@@ -16,7 +16,7 @@ Not counted:
 - a write after one whose outcome is unknown: the change may have been our own.
 
 ``held`` is called only when a decision was made, not in passes that repeat an old decision, so a
-converged pass costs nothing.  The oldest entries beyond ``_OBJECTS_MAX`` objects are dropped; an
+converged pass costs nothing.  The oldest entries beyond ``ENTRIES_MAX`` objects are dropped; an
 output without an entry is treated as one that was never written.
 """
 
@@ -24,10 +24,8 @@ from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.io.writes.bounded_memory import remember
 from myrmidon.io.writes.stall_guard import Wish
-
-_OBJECTS_MAX = 100_000
-
 
 _AsDeclared: TypeAlias = tuple[str, int, float]
 """One output that was as declared: its part of a ``Wish``, its declaration, since when."""
@@ -46,7 +44,7 @@ class DriftMemory:
         known = self._known.get(ref, ())
         if _since(known, part, question) is None:
             entry = (part, question, self._monotonic())
-            self._remember(ref, (*(one for one in known if one[0] != part), entry))
+            remember(self._known, ref, (*(one for one in known if one[0] != part), entry))
 
     def wrote(self, wish: Wish, question: int) -> float | None:
         """Record a write that changed the object.
@@ -56,18 +54,13 @@ class DriftMemory:
         """
         ref, part = wish
         now, known = self._monotonic(), self._known.get(ref)
-        self._remember(ref, ((part, question, now),))
+        remember(self._known, ref, ((part, question, now),))
         since = None if known is None else _since(known, part, question)
         return None if since is None else now - since
 
     def forget(self, ref: ObjectRef) -> None:
         """Forget the outputs of an object: a write to it may have taken effect or not."""
         self._known.pop(ref, None)
-
-    def _remember(self, ref: ObjectRef, entries: tuple[_AsDeclared, ...]) -> None:
-        self._known[ref] = entries
-        if len(self._known) > _OBJECTS_MAX:
-            del self._known[next(iter(self._known))]
 
 
 def _since(known: tuple[_AsDeclared, ...], part: str, question: int) -> float | None:

@@ -1,8 +1,8 @@
 """OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import orjson
 
@@ -26,6 +26,13 @@ from myrmidon.sets.ownership.owner_references import Parent, reference_to
 
 _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)
 """Kinds that other outputs may need; they are written first."""
+
+
+Confirm: TypeAlias = Callable[[], Awaitable[None]]
+"""Reads the parent from the server; raises an error if nothing may be created for it any more."""
+
+Send: TypeAlias = Callable[[Request], Awaitable[Json]]
+"""Sends a request and returns its answer."""
 
 
 class Written(NamedTuple):
@@ -61,6 +68,7 @@ class OutputTask:
     request: Request | None = None
     needs_read: bool = False  # the cached object lacks managedFields, and they matter
     replaced: Json | None = None  # the object that was deleted to be created again
+    confirm: Confirm | None = None  # called before a child that vanished is created again
     written: Written | None = None
 
     @property
@@ -112,7 +120,13 @@ def question_of(output: Output, parent: Parent, creating: bool) -> int:
 
 
 def tasks_of(
-    outputs: Sequence[Output], parent: Parent, creating: bool, by: str, first: OpenOutput | None
+    outputs: Sequence[Output],
+    parent: Parent,
+    creating: bool,
+    by: str,
+    first: OpenOutput | None,
+    *,
+    confirm: Confirm | None = None,
 ) -> list[OutputTask]:
     """Return a task for each output; ``first`` is one about which more is known already."""
     tasks: list[OutputTask] = []
@@ -121,7 +135,8 @@ def tasks_of(
             question, wish, is_open = first.question, first.wish, True
         else:
             question, wish, is_open = question_of(output, parent, creating), wish_of(output), False
-        tasks.append(OutputTask(output, parent, creating, by, question, wish, is_open))
+        task = OutputTask(output, parent, creating, by, question, wish, is_open, confirm=confirm)
+        tasks.append(task)
     return tasks
 
 

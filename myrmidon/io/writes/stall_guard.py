@@ -1,8 +1,8 @@
 """StallGuard: keeps an applicator from writing the same difference for ever.
 
-If another writer reverts an output each time, the controller must not write it in a loop.
-``sets.contested_fields`` decides when an output is stalled; this module adds the clock and the error for
-the user.  The error names the other field managers, which only ``metadata.managedFields`` of a live
+If another client reverts an output or deletes its object each time, the controller must not write it
+in a loop.  ``sets.contested_fields`` and ``sets.vanished_children`` decide when an output is stalled;
+this module adds the clock and the error for the user.  The error about fields names the other field managers, which only ``metadata.managedFields`` of a live
 read shows.  Once found, the names are kept as long as the stall lasts, so that the condition does
 not change with every attempt.
 """
@@ -14,13 +14,15 @@ from myrmidon.api.objects.accessors import Json, metadata
 from myrmidon.api.objects.managed_fields import managers_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
-from myrmidon.errors import StalledError
+from myrmidon.errors import DeletedAgainError, StalledError
 from myrmidon.sets.contested_fields import ContestedFields, Stalls, field_text
 from myrmidon.sets.outputs.outputs import Output, manager_of
+from myrmidon.sets.vanished_children import Vanishing
 
 Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
 
 _FIELDS_TOLD_MAX = 5
+_CHILD = ""  # in the key of an object as a child, whichever states have outputs for it
 
 
 class StallGuard:
@@ -34,6 +36,7 @@ class StallGuard:
         self._stalls: Stalls[Wish] = Stalls()
         self.wishes = self._stalls.stalled
         """The stalled outputs; while it is empty, ``without_write`` need not be called."""
+        self._children: Vanishing[Wish] = Vanishing(self.wishes)  # by (ref, _CHILD)
         self.delayed = self._stalls.delayed
         """The outputs that are written slowly; while it is empty, so need not ``before_write``."""
 
@@ -68,12 +71,38 @@ class StallGuard:
         self, wish: Wish, question: int, output: Output, current: Json | None
     ) -> StalledError | None:
         """Record that the object is as declared; return the error until that has lasted a while."""
-        stall = self._stalls.held(wish, question, self._clock.monotonic())
+        now = self._clock.monotonic()
+        seconds = self._children.held((output.ref, _CHILD), now)
+        if seconds is not None:
+            return DeletedAgainError(str(output.ref), seconds)
+        stall = self._stalls.held(wish, question, now)
         return stall and self._error(wish, output, current or {}, stall)
+
+    def was_created(self, ref: ObjectRef, parent: str) -> bool:
+        """Whether this process created the object for the parent with this uid, and did not delete it."""
+        return self._children.knows((ref, _CHILD), parent)
+
+    def before_create(self, ref: ObjectRef, parent: str, question: int) -> StalledError | None:
+        """Return the error to report instead of creating the object again, None if it may be sent."""
+        now = self._clock.monotonic()
+        seconds = self._children.check((ref, _CHILD), parent, question, now)
+        return None if seconds is None else DeletedAgainError(str(ref), seconds)
+
+    def after_create(self, ref: ObjectRef, parent: str, question: int) -> StalledError | None:
+        """Record that an object was created; return an error if it had to wait for that."""
+        now = self._clock.monotonic()
+        seconds = self._children.created((ref, _CHILD), parent, question, now)
+        return None if seconds is None else DeletedAgainError(str(ref), seconds)
+
+    def after_delete(self, ref: ObjectRef) -> None:
+        """Record that this process deleted an object, so that it has not vanished."""
+        self._children.forget((ref, _CHILD))
 
     def stalled(self) -> int:
         """Return the number of stalled outputs."""
-        self._stalls.expire(self._clock.monotonic())
+        now = self._clock.monotonic()
+        self._stalls.expire(now)
+        self._children.expire(now)
         return len(self.wishes)
 
     def _error(

@@ -4,6 +4,8 @@
    that names the object itself, is refused.
 2. Children without an owner reference are recorded in the status (``tracked_children``).
 3. The applicator writes the outputs; those that are as declared cost no request.
+   Before a child that another client deleted is created again, the object is read from the server:
+   if it is gone or being deleted, the pass ends.
 4. Of each output the pass keeps what later steps need: which objects it manages now, which writes
    got no clear answer, which were refused because another object is in the way, and whether a kind
    that an earlier state had read has changed.
@@ -13,11 +15,13 @@ Pruning and the removal of the finalizer delete children with ``flush``, too.
 
 import asyncio
 from collections.abc import Sequence
+from typing import Literal
 
 from myrmidon.api.objects.accessors import is_deleting
 from myrmidon.api.objects.conditions import STALLED, status_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import (
+    MyrmidonError,
     OutputError,
     SelfOutputError,
     StalledError,
@@ -30,7 +34,7 @@ from myrmidon.io.writes.applicator import Written
 from myrmidon.runtime.reconcile.own_deletion import delete_own
 from myrmidon.runtime.reconcile.policies import observe
 from myrmidon.runtime.reconcile.selected_deletes import selected_deletes
-from myrmidon.runtime.reconcile.subject import Subject
+from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.tracked_children import record_children
 from myrmidon.runtime.reconcile.write_errors import refusal, refusals
 from myrmidon.runtime.wakeups.refused_outputs import REFUSALS, is_blocked
@@ -44,10 +48,12 @@ from myrmidon.sets.ownership.owner_references import is_tracked
 class OutputWriter:
     """Writes the outputs of one pass."""
 
-    __slots__ = ("_subject", "overtaken", "read", "wrote")
+    __slots__ = ("_confirmed", "_confirming", "_subject", "overtaken", "read", "wrote")
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
+        self._confirming: asyncio.Lock | None = None
+        self._confirmed: MyrmidonError | Literal[True] | None = None
         self.wrote: list[str] = []
         """The writes so far, for the log."""
         self.overtaken = False
@@ -115,21 +121,47 @@ class OutputWriter:
             return ACTED
         try:
             written = await applicator.write(
-                outputs, parent, creating=creating, by=subject.by, first=first
+                outputs,
+                parent,
+                creating=creating,
+                by=subject.by,
+                first=first,
+                confirm=self._confirm,
             )
         except asyncio.CancelledError:
             for output in outputs:
                 self._note_unsure(output)
             raise
-        refused: list[Wait | Failed] = []
         for one in written:
             self._note(one, state)
+        return self._refused(written)
+
+    def _refused(self, written: Sequence[Written]) -> Report:
+        """Return the result for outputs that were refused; raise ``GoneError`` if the parent is gone."""
+        subject, refused = self._subject, list[Wait | Failed]()
+        for one in written:
+            if isinstance(one.error, GoneError):
+                raise one.error
             if one.error is not None:
                 refused.append(refusal(one.output.ref, one.error))
                 seen = subject.deps.home.seen(subject.obj)
                 if isinstance(one.error, StalledError) and status_of(seen, STALLED) != "True":
                     subject.event("Warning", STALLED, str(one.error))
         return refusals(refused) if refused else ACTED
+
+    async def _confirm(self) -> None:
+        """Read the object once in this pass, before children that vanished are created again."""
+        self._confirming = self._confirming or asyncio.Lock()
+        async with self._confirming:
+            if self._confirmed is None:
+                try:
+                    await self._subject.confirm()
+                except MyrmidonError as error:
+                    self._confirmed = error
+                else:
+                    self._confirmed = True
+        if isinstance(self._confirmed, MyrmidonError):
+            raise self._confirmed
 
     def _misplaced(self, output: Output, state: str) -> OutputError | None:
         """Return the error of an output that must not be written; checked before any is written."""

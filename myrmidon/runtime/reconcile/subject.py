@@ -5,7 +5,7 @@ them write it.  They share one ``Subject``, so that each works on the answer to 
 not on the copy that the pass began with.
 """
 
-from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.accessors import Json, is_deleting, uid_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Request
 from myrmidon.errors import MyrmidonError
@@ -27,7 +27,10 @@ ATTEMPTS_MAX = 5
 
 
 class GoneError(MyrmidonError):
-    """The object was deleted during its own pass, so nothing is left to do."""
+    """The object was deleted during its own pass, so nothing is left to do.
+
+    It may still have finalizers; then the watch event of its deletion causes the next pass.
+    """
 
 
 class Subject:
@@ -91,6 +94,15 @@ class Subject:
         if fresh is None or uid_of(fresh) != self.parent.uid:
             raise GoneError(str(self.ref))
         self.obj = fresh
+
+    async def confirm(self) -> None:
+        """Read the object live; raise ``GoneError`` if it is gone or being deleted.
+
+        The read is recorded in the caches like a watch event, so a change causes another pass.
+        """
+        await self.refresh()
+        if is_deleting(self.obj):
+            raise GoneError(str(self.ref))
 
     def overtaken(self) -> Wait:
         """Return the result of a pass that was overtaken too often: it is retried with backoff."""
