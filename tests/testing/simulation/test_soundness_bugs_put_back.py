@@ -27,7 +27,7 @@ from myrmidon.fsm.children import readiness
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile import pruning
-from myrmidon.runtime.worker import WorkerPool
+from myrmidon.runtime.reconcile.worker import WorkerPool
 from myrmidon.testing import Plan, Scenario, Simulation, simulate
 from myrmidon.testing.simulation import actions as a
 from myrmidon.testing.simulation import triggers as t
