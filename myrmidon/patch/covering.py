@@ -68,8 +68,13 @@ def _fields_covered(current: dict[str, Any], declared: dict[str, Any], built_in:
                 if not _covers(there, wanted, built_in):
                     return False
                 continue
-        elif there == wanted and kind is type(there):
-            continue
+        elif kind is type(there):
+            if there == wanted:
+                continue
+            if kind is str and not (built_in and key in _SPECIAL):
+                return (
+                    False  # two different strings; in special fields they may be equal quantities
+                )
         if not _field_covered(there, key, wanted, current, built_in):
             return False
     return True
@@ -140,19 +145,15 @@ def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False
             if not value:
                 if built_in and value is not None:
                     return True
-            elif (
-                type(value) in _CONTAINERS
-                and not _is_plain(value)
-                and leaves_doubt(value, built_in=built_in and key not in _STRING_MAPS)
-            ):
+            elif type(value) is dict:
+                # Most metadata and data are maps of strings that are not empty.
+                inner = value.values()
+                is_plain = _TEXTS.issuperset(map(type, inner)) and "" not in inner
+                if not is_plain and leaves_doubt(
+                    value, built_in=built_in and key not in _STRING_MAPS
+                ):
+                    return True
+            elif type(value) is list and leaves_doubt(value):
                 return True
         return False
     return any(isinstance(element, _CONTAINERS) for element in declared)
-
-
-def _is_plain(value: dict[str, Any] | list[Any]) -> bool:
-    """Whether a value is a map of strings that are not empty, as most metadata and data are."""
-    if type(value) is not dict:
-        return False
-    inner = value.values()
-    return _TEXTS.issuperset(map(type, inner)) and "" not in inner

@@ -26,6 +26,7 @@ from myrmidon.api.values.texts import printable, shortened, text_of
 
 ROOT = "myrmidon"
 _FACTS = "facts"
+_FACTS_TEXT = "facts_text"  # the same as text, which is costly to make
 _RESERVED = ("time", "level", "logger", "message", "traceback")  # keys of each JSON line
 _OF_A_RECORD = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"))
 _UNCLEAR = re.compile(r'[\x00-\x20"=\x7f-\x9f]')
@@ -76,6 +77,7 @@ class Logger:
         raised = None if error is None else (type(error), error, error.__traceback__)
         record = self._logger.makeRecord(self._logger.name, level, __file__, 0, message, (), raised)
         setattr(record, _FACTS, {**self._facts, **facts})
+        setattr(record, _FACTS_TEXT, _facts_text(record))
         record.exc_text = _details(record)
         self._logger.handle(record)
 
@@ -109,7 +111,10 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line, with the traceback below it if there is one."""
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        line = f"{at} {record.levelname:<7} {_message(record)}  {_facts_text(record)}".rstrip()
+        facts = getattr(record, _FACTS_TEXT, None)
+        if facts is None:  # a record of the user's program
+            facts = _facts_text(record)
+        line = f"{at} {record.levelname:<7} {_message(record)}  {facts}".rstrip()
         return f"{line}\n{_traceback(self, record)}" if record.exc_info else line
 
 
@@ -143,7 +148,7 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
 
 def _details(record: logging.LogRecord) -> str | None:
     """Return the facts and the traceback, as other formatters print them below the message."""
-    facts = _facts_text(record)
+    facts = getattr(record, _FACTS_TEXT)
     lines = [f"  {facts}"] if facts else []
     if record.exc_info:
         lines.append(_traceback(_PLAIN, record))

@@ -106,7 +106,10 @@ class Stalls(Generic[KeyT]):
         if series is not None and not self._is_over(series, declaration, now):
             return False
         if series is not None:
-            self.forget([key])
+            if series.delay:
+                self.forget([key])
+            else:  # then it is neither stalled nor delayed
+                del self._series[key]
         self._series[key] = _Series(declaration, now)
         return True
 

@@ -70,7 +70,7 @@ from myrmidon.sets.ownership.releasing import plan_release
 from myrmidon.sets.ownership.undeclared import DECLARED, record_of, removals
 
 _POD = kinds.POD[:3]
-_NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
+_NOT_DECLARED = frozenset({"ownerReferences", "resourceVersion", "uid"})
 APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the mark
 
 # As resourceVersion in a server-side apply: ignored if the object is created, a conflict if it
@@ -79,16 +79,22 @@ _NEVER_STORED = "1"
 
 
 def plan(
-    output: Output, current: Json | None, parent: Parent, *, creating: bool = True
+    output: Output,
+    current: Json | None,
+    parent: Parent,
+    *,
+    creating: bool = True,
+    is_child: bool = False,
 ) -> Request | None:
     """Return the request that makes the object as ``output`` declares it; None if it already is.
 
     ``creating`` is False while the parent is being deleted: existing objects may be changed, but
-    none is created.
+    none is created.  ``is_child`` is True if the caller has seen that the controller reference of
+    ``current`` names the parent, so that the controller may write it.
     """
     if isinstance(output, Release):
         return plan_release(output, current, parent)
-    if current is not None and not (isinstance(output, Edit) and not output.owned):
+    if current is not None and not is_child and not (isinstance(output, Edit) and not output.owned):
         refuse_others(current, output, parent)
     if isinstance(output, Edit):
         return plan_edit(output, current, creating=creating)
@@ -121,7 +127,7 @@ def plan_create(output: Apply, parent: Parent) -> Request:
     """Return the request that creates the output as a new object."""
     declared, mark = _declared(output, parent)
     body = _with_owners(_marked(output, declared, mark), owners_wanted(output, parent))
-    body = _without_nulls(body)
+    body = _without_nulls(output, body)
     if output.options.as_update and not is_built_in(output.ref.kind):
         body = _marked(output, body, settled_mark(body, 1))
     return Request(Verb.CREATE, output.ref, body, query=_query_of(output))
@@ -182,7 +188,7 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
-    elif removed or not is_child_of(current, parent):
+    elif removed or (is_tracked(output) and not is_child_of(current, parent)):
         # Another writer may take a field that is removed, or another parent may adopt the object.
         declared = _locked(declared, current)
     if output.options.optimistic_lock:
@@ -193,7 +199,7 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
     seen = _mark_on(current, output)
     declared, mark = _declared(output, parent, seen)
-    declared, settled = _without_nulls(declared), False
+    declared, settled = _without_nulls(output, declared), False
     owners = owners_wanted(output, parent)
     if not is_built_in(output.ref.kind):
         mark = next_mark(current, declared, seen, output.ref.kind)
@@ -217,7 +223,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
     seen = _mark_on(current, output)
     declared, mark = _declared(output, parent, seen)
-    declared = _without_nulls(declared)
+    declared = _without_nulls(output, declared)
     owners = owners_wanted(output, parent)
     if has_owners(current, owners) and mark == seen and _holds(output, declared, current):
         return None
@@ -242,9 +248,10 @@ def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[J
     way.  Old marks are dropped: an object that a state read, changed and applied again has them.
     """
     meta = dict(metadata(output.manifest))
-    for field in _NOT_DECLARED:
-        if field in meta and (field != "ownerReferences" or output.options.owner_refs):
-            del meta[field]
+    if not _NOT_DECLARED.isdisjoint(meta):  # of an object that a state has read
+        for field in _NOT_DECLARED:
+            if field != "ownerReferences" or output.options.owner_refs:
+                meta.pop(field, None)
     if meta.get("annotations"):
         meta["annotations"] = {
             key: value
@@ -317,9 +324,12 @@ def _with_metadata(body: Json, **fields: Any) -> Json:
     return {**body, "metadata": {**body["metadata"], **fields}}
 
 
-def _without_nulls(declared: Json) -> Json:
-    """Return the declaration without nulls, which mean "remove the field" only in a merge patch."""
-    if b"null" not in orjson.dumps(declared):
+def _without_nulls(output: Apply, declared: Json) -> Json:
+    """Return the declaration without nulls, which mean "remove the field" only in a merge patch.
+
+    What was added to the manifest (owner references, marks) holds no nulls.
+    """
+    if b"null" not in (output.text or orjson.dumps(output.manifest)):
         return declared  # nearly always; encoding is faster than walking the declaration
     found: Json = without_nulls(declared)
     return found

@@ -99,9 +99,17 @@ class Memory:
         """Record that a response was lost."""
         self.unknown[ref] = None
 
-    def record_write(self, kind: Kind, obj: Json, *, by: str, ref: ObjectRef | None = None) -> None:
+    def record_write(
+        self,
+        kind: Kind,
+        obj: Json,
+        *,
+        by: str,
+        ref: ObjectRef | None = None,
+        child_at: int | None = None,
+    ) -> None:
         """Keep the answer to a write."""
-        del by, ref
+        del by, ref, child_at
         self.record_read(ref_of(kind, obj), obj, uid=None)
 
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:

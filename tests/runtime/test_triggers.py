@@ -23,11 +23,12 @@ from myrmidon import (
 )
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm.context import Cause
 from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime.wakeups.triggers import Trigger, Triggers, key_of, parent_of
-from myrmidon.testing import Harness
-from tests.runtime.things import Thing, Things, thing
+from myrmidon.testing import Fault, Harness
+from tests.runtime.things import Thing, Things, config_map, thing
 
 THING = Thing.KIND
 MAP = ObjectRef(kinds.CONFIG_MAP, "child", "default")
@@ -283,3 +284,67 @@ def test_k7_neither_a_bad_function_nor_a_bad_object_ends_the_feed() -> None:
         assert cluster.ready(Thing, "it")
         errors = cluster.manager.metrics.user_function_errors
         assert errors.labels("thing", bad.__qualname__).count == 1
+
+
+# ------------------------------------------------------------------- writes of a pass itself
+
+
+@pytest.mark.parametrize(
+    ("by", "keeps", "found"),
+    [
+        ("thing:default/a", True, []),
+        ("thing:default/a", False, ["child a"]),
+        ("another:default/a", True, ["child a"]),
+        ("", False, ["child a"]),
+    ],
+    ids=["own-child", "not-known", "another-controller", "watch"],
+)
+def test_c7_a_write_to_an_own_child_is_not_decoded(by: str, keeps: bool, found: list[str]) -> None:
+    """Only if it is known that the object of the pass is the parent before and after the write."""
+    written = change(MAP, child("a"), child("a", data={}))._replace(by=by, keeps_parent=keeps)
+
+    assert concerned(written) == found
+
+
+@pytest.mark.parametrize("author", ["thing:default/a", "thing:default/b", "another:default/a", ""])
+def test_c7_a_pass_is_not_woken_by_a_write_to_its_own_object(author: str) -> None:
+    """A write by a pass over another object, or of another controller, does wake it."""
+    written = change(ours("a"), {}, {"status": {}})._replace(by=author)
+
+    assert concerned(written) == ([] if author == "thing:default/a" else ["self a"])
+
+
+def test_a_child_that_changed_hands_during_a_write_concerns_its_new_parent() -> None:
+    """The answer to the write is the first that shows it: the watch event is older, and dropped."""
+    causes: dict[str, list[str]] = {"a": [], "b": []}
+    owner = {"apiVersion": THING.api_version, "kind": "Thing", "name": "b", "controller": True}
+    moves: list[str] = []
+
+    def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        causes[it.name] += [cause.relation for cause in ctx.cause]
+        if it.name == "a":
+            out.apply(config_map("child", it.spec.value))
+        return Done()
+
+    def move(request: HttpRequest) -> Fault | None:
+        """Let another client give the child to b, just before the PATCH of a arrives."""
+        if moves and request.method == "PATCH" and request.path.endswith("/configmaps/child"):
+            body = {"metadata": {"ownerReferences": [{**owner, "uid": moves.pop()}]}}
+            kind = "application/merge-patch+json"
+            assert (
+                cluster.server.request("PATCH", request.path, body, content_type=kind).status == 200
+            )
+        return None
+
+    with Harness(Things(act), faults=move) as cluster:
+        for name in ("a", "b"):
+            cluster.apply(thing(name))
+        cluster.settle()
+        other = cluster.get(Thing, "b")
+        assert other is not None
+        moves.append(other.uid)
+        cluster.patch(Thing, "a", {"spec": {"value": "another"}})
+        cluster.settle()
+
+    assert not moves, "the child was given to b"
+    assert causes["b"] == ["self", "child"]

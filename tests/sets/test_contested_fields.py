@@ -276,3 +276,13 @@ def test_managers_of_a_field_are_read_from_managed_fields() -> None:
     assert managers_of({}, ("spec",)) == {}
     assert wrote(obj, "broken")
     assert not wrote(obj, "hpa")
+
+
+def test_a15_a_write_under_another_declaration_ends_the_delay() -> None:
+    """The reversals were about the old declaration."""
+    stalls: Stalls[str] = Stalls()
+    for now in range(8):
+        stalls.wrote("it", 1, {"spec": {"size": 1}}, {"spec": {"size": 2}}, float(now))
+    assert stalls.delayed
+    assert stalls.begins("it", 2, 9.0)
+    assert not stalls.delayed

@@ -69,6 +69,14 @@ def controller_of(obj: Mapping[str, Any]) -> Json | None:
     return None
 
 
+def is_controlled_by(obj: Mapping[str, Any], uid: str) -> bool:
+    """Whether the owner reference with ``controller: true`` names the owner with that uid."""
+    for owner in (obj.get("metadata") or {}).get("ownerReferences") or ():
+        if owner.get("controller"):
+            return bool(owner.get("uid") == uid)
+    return False
+
+
 def finalizers_of(obj: Mapping[str, Any]) -> list[str]:
     """``metadata.finalizers``."""
     return (obj.get("metadata") or {}).get("finalizers") or []

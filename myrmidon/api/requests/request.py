@@ -4,8 +4,10 @@ A decision returns a ``Request``; a client turns it into an ``HttpRequest`` and 
 can therefore be printed, compared and tested without a server.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -46,6 +48,16 @@ _METHODS = {
 _NAME_OF = itemgetter(0)  # the name of a query parameter
 
 
+def _headers(**headers: str) -> Mapping[str, str]:
+    """Return the headers that many requests share, so they cannot be changed."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return MappingProxyType(named)
+
+
+_WITHOUT_BODY, _WITH_BODY = _headers(accept=JSON), _headers(accept=JSON, content_type=JSON)
+_PATCHES = {patch: _headers(accept=JSON, content_type=patch.value) for patch in Patch}
+
+
 class Request(NamedTuple):
     """One request about one object."""
 
@@ -72,11 +84,11 @@ class Request(NamedTuple):
             path = new_object_path(self.ref)
         else:
             path = object_path(self.ref, self.subresource)
+        method = _METHODS[self.verb]
         if self.body is None:
-            return HttpRequest(_METHODS[self.verb], path, self.query, {"accept": JSON})
-        media = self.patch.value if self.verb is Verb.PATCH else JSON
-        headers = {"accept": JSON, "content-type": media}
-        return HttpRequest(_METHODS[self.verb], path, self.query, headers, self._encoded())
+            return HttpRequest(method, path, self.query, _WITHOUT_BODY)
+        headers = _PATCHES[self.patch] if method == "PATCH" else _WITH_BODY
+        return HttpRequest(method, path, self.query, headers, self._encoded())
 
     def _encoded(self) -> bytes:
         """Return the body as bytes; raise ``OutputError`` with the path if it is not JSON."""

@@ -48,6 +48,7 @@ Transform: TypeAlias = Callable[[Json], Json]
 Changes: TypeAlias = list[Change]
 Sighting: TypeAlias = tuple[Key, str, int]  # key, uid and version of a reported object
 
+_STORED = frozenset({"ADDED", "MODIFIED"})  # the events that bring an object
 _REPORTS_MAX = 20  # about objects that have no name
 
 _log = logging.getLogger(__name__)
@@ -109,9 +110,9 @@ class Cache(Store):
         seen = key, uid, version = self._sighting(obj)
         if is_ahead(version, self.version):
             self.version = version
-        if kind == "BOOKMARK":
-            return None
-        if kind == "DELETED":
+        if kind not in _STORED:
+            if kind == "BOOKMARK":
+                return None
             self._tombstones.settle(key, uid)
             return self._remove(key, version, Source.WATCH)
         if self._unlisted:
@@ -120,20 +121,32 @@ class Cache(Store):
 
     # ----------------------------------------------------------------------- own writes
 
-    def record_write(self, obj: Json, *, by: str = "") -> Change | None:
-        """Show the answer to an own write or to a live read at once."""
+    def record_write(
+        self, obj: Json, *, by: str = "", child_at: int | None = None
+    ) -> Change | None:
+        """Show the answer to an own write or to a live read at once.
+
+        ``child_at`` is the stamp of the cached object that the write was decided on, if both it and
+        ``obj`` are known to be children of the object of the pass (``Change.keeps_parent``).
+        """
         seen = key, _, version = self._sighting(obj)
         held = self.entry(key)
         if held is None and OPAQUE < version <= self.version:
             return None  # rule 4
-        problem = problem_in(obj)
-        admitted = None if problem else self.scope.admits(obj)
-        if admitted is False or (admitted is None and held is None):
-            return None if held is None else self._bury(seen, by)
-        if not problem and _is_gone(obj):
-            return self._bury(seen, by)
-        shown = {"metadata": metadata(obj)} if self.scope.metadata_only and not problem else obj
-        change = self._put(seen, held, shown, Source.WRITE, by, problem=problem)
+        shown, problem = obj, problem_in(obj)
+        if problem:
+            if held is None:
+                return None
+        else:
+            admitted = self.scope.admits(obj)
+            if not admitted and (admitted is False or held is None):
+                return None if held is None else self._bury(seen, by)
+            if is_deleting(obj) and _is_gone(obj):
+                return self._bury(seen, by)
+            if self.scope.metadata_only:
+                shown = {"metadata": metadata(obj)}
+        keeps = child_at is not None and child_at == (0 if held is None else hash(held))
+        change = self._put(seen, held, shown, Source.WRITE, by, problem=problem, keeps_parent=keeps)
         if change is not None and self._unlisted is not None:
             # The list under way may lack the object and still be newer than the write.
             self._unlisted.setdefault(key[0], {})[key[1]] = None
@@ -194,6 +207,7 @@ class Cache(Store):
         by: str = "",
         *,
         problem: str | None,
+        keeps_parent: bool = False,
     ) -> Change | None:
         """Store a reported object; ``problem`` is None if its metadata is not checked yet.
 
@@ -207,7 +221,9 @@ class Cache(Store):
             return None  # rule 1
         if self._tombstones.stones and self._tombstones.rejects(key, uid, version):
             return None  # rule 3
-        entry, problem = b"", problem_in(obj) if problem is None else problem
+        if problem is None:
+            problem = problem_in(obj)
+        entry = b""
         if not problem:
             obj = {**obj, "metadata": {**obj["metadata"]}}  # the caller may still hold it
             if not self._keep_managed_fields:
@@ -215,13 +231,13 @@ class Cache(Store):
             entry, problem = self._encoded(obj, uid, version)
         if problem:
             entry = encode_unreadable(problem, uid, version)
-        ours = source is not Source.WRITE and self._transform is None and not problem
-        self.replace(key, held, entry, obj if ours else None)
+        shared = source is Source.WRITE or problem or self._transform is not None
+        self.replace(key, held, entry, None if shared else obj)
         if held is not None and is_same(held, entry):
             return None
         if problem:
             self._report(key, problem)
-        return Change(self.ref(key), held, entry, source, by)
+        return Change(self.ref(key), held, entry, source, by, keeps_parent)
 
     def _find(self, key: Key) -> None:
         """Note that the list or the watch has reported an object, so that the list keeps it."""
@@ -283,13 +299,11 @@ class Cache(Store):
 
 
 def _is_gone(obj: Json) -> bool:
-    """Whether an answer is the last state of an object that no longer exists.
+    """Whether the answer about a terminating object is its last state: it no longer exists.
 
     The answer to the removal of the last finalizer is the object, but the write was its deletion.
     Pods have a grace period and namespaces finalizers of their own; those live on.
     """
-    if not is_deleting(obj):
-        return False
     spec = obj.get("spec")
     held_by = finalizers_of(obj) or (isinstance(spec, dict) and spec.get("finalizers"))
     grace = metadata(obj).get("deletionGracePeriodSeconds")

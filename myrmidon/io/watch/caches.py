@@ -7,7 +7,7 @@ here the caches in which the answer to a write must be shown.
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
@@ -24,7 +24,8 @@ from myrmidon.io.watch.subscriptions import Health, Shared, Subscriptions
 from myrmidon.io.watch.views import RemoteView, View
 
 SharedKey: TypeAlias = tuple[Scope, Transform | None]
-Resource: TypeAlias = tuple[str, str]  # group and plural: a kind in any of its versions
+Place: TypeAlias = tuple[str, str, str]
+"""Group and plural, which are a kind in any of its versions; and a namespace, ``""`` for all."""
 
 
 class Caches:
@@ -47,7 +48,7 @@ class Caches:
         self._rng = rng or random.Random()  # noqa: S311  spreads load; keeps no secret
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
         self._shared: dict[SharedKey, Shared] = {}
-        self._of_resource: dict[Resource, list[Shared]] = {}
+        self._at: dict[Place, list[Shared]] = {}
         self.unknown: set[ObjectRef] = set()
         """The objects whose last write got no clear answer, kept by ``io.writes.own_writes``.  They are here
         because every controller that reads these caches must know of them."""
@@ -116,16 +117,15 @@ class Caches:
         """Return the condition of every cache."""
         return [shared.health for shared in self._shared.values()]
 
-    def holding(self, ref: ObjectRef) -> list[Shared]:
+    def holding(self, ref: ObjectRef) -> Sequence[Shared]:
         """Return the caches that can hold an object, in whichever version of its kind."""
-        if ref.kind.cluster and ref.kind.cluster != self._cluster:
-            remote = self.remotes.get(ref.kind.cluster)
+        kind, _, namespace = ref
+        if kind.cluster and kind.cluster != self._cluster:
+            remote = self.remotes.get(kind.cluster)
             return [] if remote is None else remote.holding(ref)
-        return [
-            shared
-            for shared in self._of_resource.get((ref.kind.group, ref.kind.plural), ())
-            if shared.cache.scope.namespace in ("", ref.namespace)
-        ]
+        of_all = self._at.get((kind.group, kind.plural, ""), ())
+        of_one = self._at.get((kind.group, kind.plural, namespace)) if namespace else None
+        return [*of_all, *of_one] if of_one else of_all
 
     # -------------------------------------------------------------------------- sharing
 
@@ -146,7 +146,7 @@ class Caches:
                 page_size=self._page_size,
             )
             shared = self._shared[key] = Shared(cache, reflector, subscriptions)
-            self._of_resource.setdefault(_resource(scope.kind), []).append(shared)
+            self._at.setdefault(_place(scope), []).append(shared)
             self._start(shared)
         shared.views += 1
         return shared
@@ -161,10 +161,13 @@ class Caches:
         if shared.views == 0:
             key = next(key for key, value in self._shared.items() if value is shared)
             del self._shared[key]
-            self._of_resource[_resource(shared.cache.kind)].remove(shared)
+            here = self._at[_place(shared.cache.scope)]
+            here.remove(shared)
+            if not here:
+                del self._at[_place(shared.cache.scope)]
             if shared.task is not None:
                 shared.task.cancel()
 
 
-def _resource(kind: Kind) -> Resource:
-    return kind.group, kind.plural
+def _place(scope: Scope) -> Place:
+    return scope.kind.group, scope.kind.plural, scope.namespace

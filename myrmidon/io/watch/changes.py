@@ -55,6 +55,8 @@ class Change(NamedTuple):
 
     ``before`` and ``after`` decode on every access, so each access returns a new copy.
     ``by`` is the signature of the pass that made a write of this process, otherwise ``""``.
+    ``keeps_parent`` is set for such a write if the object of that pass is known to be the parent
+    before and after it, so that the entries need not be decoded to find out.
     """
 
     ref: ObjectRef
@@ -62,6 +64,7 @@ class Change(NamedTuple):
     new: Entry | None
     source: Source
     by: str = ""
+    keeps_parent: bool = False
 
     @property
     def before(self) -> Json | None:
@@ -182,7 +185,7 @@ def version_in(entry: Entry) -> int:
 def is_same(one: Entry, other: Entry) -> bool:
     """Whether two entries differ at most in the version of the head."""
     if one[0] == 8 == other[0]:  # nearly always
-        return one[1:3] == other[1:3] and one[_USUAL_HEAD.size :] == other[_USUAL_HEAD.size :]
+        return one[_USUAL_HEAD.size :] == other[_USUAL_HEAD.size :] and one[1:3] == other[1:3]
     if one[1:3] != other[1:3] or (one[0] ^ other[0]) & _UNREADABLE:
         return False
     return one[_uid_at(one) :] == other[_uid_at(other) :]

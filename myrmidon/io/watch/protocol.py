@@ -353,13 +353,13 @@ class Watching:
         leaves R where it is: watching from such a version would lose events.
         """
         number = parse_version(version)
+        if is_ahead(number, self._number):  # nearly always
+            self._position, self._number = version, number
+            return False
         if number == OPAQUE == self._number:
             replay = bool(version) and version == self._position
             self._position = version or self._position
             return replay
-        if is_ahead(number, self._number):
-            self._position, self._number = version, number
-            return False
         return OPAQUE < number <= self._number
 
     def _is_behind(self, version: str) -> bool:

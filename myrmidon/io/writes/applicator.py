@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects.accessors import Json, uid_of, version_of
+from myrmidon.api.objects.accessors import Json, is_controlled_by, version_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
@@ -35,13 +35,12 @@ from myrmidon.errors import (
     NotAdoptedError,
     NotFoundError,
     StalledError,
-    UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
 from myrmidon.io.http.warning_headers import Warnings
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.writes.bounded_memory import remember
-from myrmidon.io.writes.cached_objects import CachedObjects
+from myrmidon.io.writes.cached_objects import CachedObjects, cached_object, cached_uid
 from myrmidon.io.writes.drift import DriftMemory
 from myrmidon.io.writes.output_task import (
     Confirm,
@@ -63,7 +62,7 @@ from myrmidon.sets.outputs.outputs import Apply, Output
 from myrmidon.sets.ownership.owner_references import Parent
 from myrmidon.sets.planning import plan
 
-__all__ = ["Applicator", "CachedObjects", "Written"]
+__all__ = ["Applicator", "Written"]
 
 _ATTEMPTS_MAX = 3  # when other clients write first; after that the pass fails and backs off
 
@@ -91,7 +90,7 @@ class Applicator:
         self._client, self._cached, self._own_writes = client, cached, own_writes
         self._manager = manager
         self._writes_max = writes_max
-        clock = clock or LoopClock()
+        self._clock = clock = clock or LoopClock()
         self._guard, self._drift = StallGuard(clock), DriftMemory(clock)
         self._corrected, self._listeners = corrected, listeners
         # Per output: (hash of the output, resourceVersion that writing it produced).
@@ -136,7 +135,8 @@ class Applicator:
         created again.
         """
         if first is not None and len(outputs) == 1:  # as in most states
-            (task,) = tasks_of(outputs, parent, creating, by, first, confirm=confirm)
+            task = OutputTask(outputs[0], parent, creating, by, *first[1:], is_open=True)
+            task.confirm = confirm
             if not self._is_over(task):
                 await self._write(task)
             return [] if task.written is None else [task.written]
@@ -147,18 +147,21 @@ class Applicator:
                 break
         return [task.written for task in tasks if task.written is not None]
 
-    def send(self, request: Request, *, by: str = "", state: str = "") -> Coroutine[Any, Any, Json]:
+    def send(
+        self, request: Request, *, by: str = "", task: OutputTask | None = None, state: str = ""
+    ) -> Coroutine[Any, Any, Json]:
         """Send one write to one object and record its answer in the caches; return the answer.
 
-        A write without a field manager gets the one of this applicator.  ``by`` is the author of
-        the pass, and ``state`` the state that declared the output, if it is one.
+        A write without a field manager gets the one of this applicator.  ``by`` is the author of the
+        pass, ``task`` the output that is written, ``state`` that of a write without a task.
         """
         if not self._listeners:
-            return self._send(request, by)
-        sent = SentWrite(by, state, request, self._before(request.ref))
-        return told(self._listeners, sent, self._send(request, by))
+            return self._send(request, by, task)
+        state = state if task is None else task.state
+        sent = SentWrite(by, state, request, cached_object(self._cached, request.ref))
+        return told(self._listeners, sent, self._send(request, by, task))
 
-    async def _send(self, request: Request, by: str) -> Json:
+    async def _send(self, request: Request, by: str, task: OutputTask | None) -> Json:
         if self._manager and request.verb is not Verb.DELETE and not request.names_manager:
             request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
         texts: list[str] = []
@@ -181,17 +184,15 @@ class Applicator:
         elif request.subresource and answer.get("kind") != request.ref.kind.kind:
             await self._read_after(request.ref, answer, by)
         else:
-            self._own_writes.record_write(request.ref.kind, answer, by=by, ref=request.ref)
+            child_at = None if task is None else task.found_child(answer)
+            self._own_writes.record_write(
+                request.ref.kind, answer, by=by, ref=request.ref, child_at=child_at
+            )
         return answer
 
     def _mark_unknown(self, ref: ObjectRef) -> None:
         self._own_writes.mark_unknown(ref)
         self._drift.forget(ref)
-
-    def _before(self, ref: ObjectRef) -> Json | None:
-        with suppress(UnreadableObjectError):
-            return self._cached.get(ref)
-        return None
 
     async def _read_after(self, ref: ObjectRef, answer: Json, by: str) -> None:
         """Read the object after a write to a subresource that is a kind of its own, such as Scale."""
@@ -208,7 +209,7 @@ class Applicator:
 
     async def read(self, ref: ObjectRef) -> Json | None:
         """Read the object from the server and record the answer in the caches; None if there is none."""
-        uid = self._cached_uid(ref)
+        uid = cached_uid(self._cached, ref)
         obj: Json | None = None
         with suppress(NotFoundError):
             obj = await self._client.get(ref)
@@ -220,14 +221,6 @@ class Applicator:
         return self._guard.stalled()
 
     # -------------------------------------------------------------------------- inside
-
-    def _cached_uid(self, ref: ObjectRef) -> str | None:
-        """Return the uid of the cached object, None if it does not exist."""
-        try:
-            held = self._cached.get(ref)
-        except UnreadableObjectError as error:
-            return error.uid
-        return None if held is None else uid_of(held)
 
     async def _wave(self, tasks: Sequence[OutputTask]) -> None:
         """Decide about all, then send what remains; a converged set costs no task and no request."""
@@ -255,11 +248,14 @@ class Applicator:
             if self._own_writes.is_unknown(ref):
                 return False
             if task.is_open or not self._holds(task.wish, task.question):
-                stamp = self._cached.stamp(ref)
-                self._decide(task, self._cached.get(ref))
+                current = self._cached.get(ref)
+                stamp = 0 if current is None else self._cached.stamp(ref)
+                self._decide(task, current)
                 if task.request is not None:
-                    current = task.current if self._guard.delayed else None
-                    return current is not None and self._is_stalled(task, current)
+                    task.child_at = stamp if current is None or task.is_child else None
+                    if current is None or not self._guard.delayed:
+                        return False
+                    return self._is_stalled(task, current)
                 self._note_held(task, stamp)
             task.written = self._skipped(task)
         except (NotAdoptedError, ManagersUnknownError):
@@ -270,8 +266,10 @@ class Applicator:
         return True
 
     def _decide(self, task: OutputTask, current: Json | None) -> None:
-        task.current = current
-        task.request = plan(task.output, current, task.parent, creating=task.creating)
+        parent = task.parent
+        child = current is not None and is_controlled_by(current, parent.uid)
+        task.current, task.is_child, task.child_at = current, child, None
+        task.request = plan(task.output, current, parent, creating=task.creating, is_child=child)
         if task.request is None:
             self._settled.pop(task.wish, None)
         elif current and self._is_settled(task, current):
@@ -281,7 +279,9 @@ class Applicator:
 
     def _is_settled(self, task: OutputTask, current: Json) -> bool:
         settled = self._settled.get(task.wish)
-        return settled is not None and settled == task.settled_on(current)
+        if settled is None or settled[0] != task.question:
+            return False
+        return settled == task.settled_on(current)
 
     async def _write_together(self, tasks: Sequence[OutputTask]) -> None:
         """Write all, at most ``writes_max`` at a time."""
@@ -312,15 +312,14 @@ class Applicator:
             if task.current is None and self._has_vanished(task):
                 await self._before_create_again(task)
             try:
-                state = task.state if self._listeners else ""
-                answer = await self.send(task.request, by=task.by, state=state)
+                answer = await self.send(task.request, by=task.by, task=task)
             except (ConflictError, NotFoundError) as refused:
                 if not is_worth_another_look(task, refused):
                     raise
                 error = refused
             except InvalidError as refused:
                 if not is_worth_another_look(task, refused):
-                    remove = partial(self.send, by=task.by, state=task.state)
+                    remove = partial(self.send, by=task.by, task=task)
                     await make_way(task, refused, trial=self._client.send, removal=remove)
                 error = refused  # either way, decide again on a fresh read
             else:
@@ -334,7 +333,8 @@ class Applicator:
         remember(self._settled, task.wish, settled)
         if task.current is not None and left == version_of(task.current):
             return Written(output, "noop", request.verb)
-        seconds = self._drift.wrote(task.wish, task.question)
+        now, question = self._clock.monotonic(), task.question
+        seconds = self._drift.wrote(task.wish, question, now)
         if seconds is not None and self._corrected is not None:
             self._corrected(task.by, output.ref, seconds)
         before, error = task.current or task.replaced, None
@@ -342,7 +342,7 @@ class Applicator:
             error = self._guard.after_create(output.ref, task.parent.uid, task.question)
         if before is not None and request.verb is not Verb.DELETE:
             error = error or self._guard.after_write(
-                task.wish, task.question, output, before, request=request, answer=answer
+                task.wish, question, output, before, request=request, answer=answer, now=now
             )
         return Written(output, "changed", request.verb, error, adopted=task.adopts)
 

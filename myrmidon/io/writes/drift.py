@@ -46,14 +46,14 @@ class DriftMemory:
             entry = (part, question, self._monotonic())
             remember(self._known, ref, (*(one for one in known if one[0] != part), entry))
 
-    def wrote(self, wish: Wish, question: int) -> float | None:
-        """Record a write that changed the object.
+    def wrote(self, wish: Wish, question: int, now: float) -> float | None:
+        """Record a write that changed the object at the monotonic time ``now``.
 
         Return for how many seconds the output had been as declared if the write corrected drift,
         else None.
         """
         ref, part = wish
-        now, known = self._monotonic(), self._known.get(ref)
+        known = self._known.get(ref)
         remember(self._known, ref, ((part, question, now),))
         since = None if known is None else _since(known, part, question)
         return None if since is None else now - since

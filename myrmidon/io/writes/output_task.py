@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import orjson
 
 from myrmidon.api.objects import kinds
-from myrmidon.api.objects.accessors import Json, version_of
+from myrmidon.api.objects.accessors import Json, is_controlled_by, version_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import (
@@ -65,6 +65,10 @@ class OutputTask:
     wish: Wish  # the key under which decisions about the output are remembered
     is_open: bool = False  # known to need a decision, without looking for an earlier one
     current: Json | None = None
+    is_child: bool = False  # ``current`` names the parent in its controller reference
+    child_at: int | None = None
+    """The stamp of the cached object that the request was decided on, if it is absent (0) or such a
+    child."""
     request: Request | None = None
     needs_read: bool = False  # the cached object lacks managedFields, and they matter
     replaced: Json | None = None  # the object that was deleted to be created again
@@ -81,9 +85,17 @@ class OutputTask:
         """Whether writing the output makes another party's object a child of the parent."""
         return (
             self.current is not None
+            and not self.is_child
             and isinstance(self.output, Apply)
             and is_adoption(self.current, self.output, self.parent)
         )
+
+    def found_child(self, answer: Json) -> int | None:
+        """Return ``child_at`` if the answer to the write is such a child as well, otherwise None.
+
+        Then the write concerns no other parent, as long as the cache holds what it held.
+        """
+        return self.child_at if is_controlled_by(answer, self.parent.uid) else None
 
     def settled_on(self, obj: Json) -> tuple[int, str]:
         """Return what a decision about the output depends on, if the object is as given.
@@ -109,7 +121,7 @@ def wish_of(output: Output) -> Wish:
 def question_of(output: Output, parent: Parent, creating: bool) -> int:
     """Return a hash of everything that the decision about an output depends on, but for the object."""
     if type(output) is Apply:
-        wanted, options = orjson.dumps(output.manifest), output.options
+        wanted, options = output.text or orjson.dumps(output.manifest), output.options
         if options is DEFAULT:  # as most outputs have; hashing the options is dear
             return hash((wanted, output.author, parent, creating))
         owner = None if options.owner is None else orjson.dumps(reference_to(options.owner))

@@ -58,11 +58,18 @@ class OwnWrites(Generic[E]):
     # ---------------------------------------------------------------- answers of the server
 
     def record_write(
-        self, kind: Kind, obj: Json, *, by: str = "", ref: ObjectRef | None = None
+        self,
+        kind: Kind,
+        obj: Json,
+        *,
+        by: str = "",
+        ref: ObjectRef | None = None,
+        child_at: int | None = None,
     ) -> None:
         """Show the answer to a write in every cache of its kind, and expect its watch event.
 
-        ``ref`` is the object of the request, if the caller has it.
+        ``ref`` is the object of the request, if the caller has it.  ``child_at``: see
+        ``Cache.record_write``.
         """
         if ref is None or not ref.name:  # the server chose the name
             ref = ref_of(kind, obj)
@@ -71,7 +78,7 @@ class OwnWrites(Generic[E]):
         self._unknown.discard(ref)
         for shared in self._caches.holding(ref):
             if shared.cache.kind == kind:
-                shared.publish(shared.cache.record_write(obj, by=by))
+                shared.publish(shared.cache.record_write(obj, by=by, child_at=child_at))
 
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str = "") -> None:
         """Remove an object from every cache: a delete of that uid has succeeded."""

@@ -56,9 +56,9 @@ class StallGuard:
         *,
         request: Request,
         answer: Json,
+        now: float,
     ) -> StalledError | None:
         """Record a write that changed an object; return an error if the output is stalled."""
-        now = self._clock.monotonic()
         if self._stalls.begins(wish, question, now):
             return None  # nearly always: the declaration has changed since the last write
         # A JSON patch and a full update do not say field by field what they declare.

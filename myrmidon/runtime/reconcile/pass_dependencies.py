@@ -23,6 +23,7 @@ from myrmidon.runtime.reconcile.run_state import RunState, run_state
 from myrmidon.runtime.views.cluster_view import ClusterView
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
+from myrmidon.sets.outputs.identification import Declarer, declarer_of
 from myrmidon.sets.outputs.outputs import OutputDefaults
 from myrmidon.sets.outputs.standard_labels import standard_labels
 
@@ -65,6 +66,8 @@ class PassDependencies:
     """Return an object as its states get it; raise ``UnfitObjectError`` if it does not fit."""
     own_conditions: frozenset[str] = field(init=False)
     """The types of the conditions that the controller may write."""
+    declarers: dict[str, Declarer] = field(init=False)
+    """Per state: who declares its outputs."""
     sets_defaults: bool = field(init=False)
     """Whether outputs have defaults of the controller (``output_defaults``)."""
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
@@ -85,6 +88,7 @@ class PassDependencies:
         self.home = home_of(self.controller, shared=self.shares_status)
         self.read_object = reader_of(self.controller.resource)
         self.own_conditions = _own_conditions(self.controller)
+        self.declarers = _declarers(self.controller)
         self.sets_defaults = options.standard_labels or options.remove_undeclared
 
     def output_defaults(self, ref: ObjectRef) -> OutputDefaults:
@@ -108,6 +112,14 @@ class PassDependencies:
             self.foreign_conditions,
         ):
             memory.pop(ref, None)
+
+
+def _declarers(controller: Controller[Any]) -> dict[str, Declarer]:
+    kinds, name, class_name = controller.managed_kinds, controller.name, type(controller).__name__
+    return {
+        state: declarer_of(kinds, controller=name, state=state, class_name=class_name)
+        for state in controller.graph.states
+    }
 
 
 def _own_conditions(controller: Controller[Any]) -> frozenset[str]:

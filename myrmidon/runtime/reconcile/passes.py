@@ -196,20 +196,17 @@ class Pass:
         return report
 
     async def _enter(self, state: State) -> Report:
+        deps, ref = self._deps, self._ref
         self._out = OutputSet(
-            self._controller.managed_kinds,
-            namespace=self._ref.namespace,
-            controller=self._controller.name,
-            state=state.name,
-            class_name=type(self._controller).__name__,
-            own=self._ref,
-            defaults=self._deps.output_defaults(self._ref) if self._deps.sets_defaults else None,
+            namespace=ref.namespace,
+            own=ref,
+            defaults=deps.output_defaults(ref) if deps.sets_defaults else None,
+            by=deps.declarers[state.name],
         )
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
         if state.takes_context:
             call = partial(call, self._context(state))
-        deps = self._deps
         return await deps.run_state(state, call, deps.clock, self._log, deps.observing.state_ran)
 
     async def _release_finalizer(self) -> Report:

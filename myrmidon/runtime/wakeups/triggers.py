@@ -10,6 +10,8 @@ A change that concerns a key in several ways is one trigger for each, except tha
 if there is another: a controller that reads its children is woken once by each.
 
 Whether a key made the change itself, and so needs no pass, is decided by ``io.writes.own_writes``.
+Two frequent cases are left out here, because that saves decoding the object: a key that wrote its own
+object, and one that wrote a child that was its child before (``Change.keeps_parent``).
 """
 
 import logging
@@ -34,6 +36,7 @@ from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.watches import Index, Key, Predicate, Watch, always, takes_lookup
 from myrmidon.io.watch.changes import Change, readable
+from myrmidon.io.writes.own_writes import author
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
 from myrmidon.sets.ownership.owner_references import tracked_parent
@@ -79,6 +82,7 @@ class Triggers:
             (kind_of(watch.kind), watch, self._function(watch)) for watch in controller.watches
         ]
         self._name, self._failed = controller.name, failed
+        self._signature = f"{controller.name}:"  # of all passes: see ``own_writes.author``
         self._refused = RefusedOutputs() if refused is None else refused
         self._readers = Readers() if readers is None else readers
 
@@ -90,24 +94,35 @@ class Triggers:
         Keys that have read the object after the change, which is at that ``position`` among all
         changes, are left out.
         """
-        ref, event = change.ref, _event(change)
+        ref = change.ref
         triggers: list[Trigger] = []
         if remote is None:
-            if ref.kind == self._kind and self._passes(self._when, change):
-                triggers.append(Trigger(ref, Cause("self", event, ref)))
+            if ref.kind == self._kind and self._concerns_itself(change):
+                triggers.append(Trigger(ref, Cause("self", _event(change), ref)))
             if ref.kind in self._managed:
-                cause = Cause("child", event, ref)
-                triggers += [Trigger(parent, cause) for parent in self._parents(change)]
+                parents = self._parents(change)
+                if parents:
+                    cause = Cause("child", _event(change), ref)
+                    triggers += [Trigger(parent, cause) for parent in parents]
         for kind, watch, to in self._watches:
             if kind == ref.kind and watch.remote == remote:
-                cause = Cause("relative", event, ref)
+                cause = Cause("relative", _event(change), ref)
                 triggers += [Trigger(key, cause) for key in self._relatives(watch, to, change)]
         if remote is None and self._readers.is_used:
-            triggers += self._reads(change, event, position, {key for key, _ in triggers})
+            triggers += self._reads(change, position, {key for key, _ in triggers})
         return triggers
 
+    def _concerns_itself(self, change: Change) -> bool:
+        """Whether a change of an object of the controller's own kind is a reason for a pass over it.
+
+        The writes of its own pass are not, and are recognised before the predicate decodes them.
+        """
+        if change.by and change.by == author(self._name, change.ref):
+            return False
+        return self._passes(self._when, change)
+
     def _reads(
-        self, change: Change, event: Event, position: int | None, others: set[ObjectRef]
+        self, change: Change, position: int | None, others: set[ObjectRef]
     ) -> Iterator[Trigger]:
         """Yield the keys that have read the object; all that read it in one state share a cause."""
         causes: dict[str, Cause] = {}
@@ -118,14 +133,17 @@ class Triggers:
             if key not in others:
                 cause = causes.get(state)
                 if cause is None:
-                    cause = causes[state] = Cause("read", event, change.ref, state)
+                    cause = causes[state] = Cause("read", _event(change), change.ref, state)
                 yield Trigger(key, cause)
 
     def _parents(self, change: Change) -> list[ObjectRef]:
         """Return the parents before and after the change: a child that was moved concerns both.
 
         A change that the predicate of the kind does not pass concerns none, unless it moved the child.
+        A parent that wrote its own child needs no pass, so it is left out if that is known.
         """
+        if change.keeps_parent and change.by.startswith(self._signature):
+            return list(self._refused.woken_by(change)) if len(self._refused) else []
         found: dict[ObjectRef, None] = {}
         for entry in (change.old, change.new):
             obj = None if entry is None else readable(change.ref.kind, entry)

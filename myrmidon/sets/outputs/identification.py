@@ -9,7 +9,7 @@ never be written to another cluster than the one that the state named.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from myrmidon.api.objects import kinds as well_known
 from myrmidon.api.objects.accessors import describe
@@ -28,19 +28,43 @@ WELL_KNOWN = kinds_by_name(well_known.ALL)
 """The kinds of an ``OutputSet`` without a controller, by (apiVersion, kind)."""
 
 
+class Declarer(NamedTuple):
+    """A state that declares outputs, and the kinds that its controller manages.
+
+    It is the same in every pass, so the framework makes it once.
+    """
+
+    kinds: Mapping[tuple[str, str], Kind]  # of the home cluster, by (apiVersion, kind)
+    managed: tuple[Kind, ...]  # on all clusters
+    class_name: str  # of the controller, for errors
+    state: str
+    author: str  # ``controller.state``, the author of the outputs
+
+
+def declarer_of(
+    kinds: Iterable[Kind] | None, *, controller: str = "", state: str = "", class_name: str = ""
+) -> Declarer:
+    """Return the declarer for a state of a controller; without ``kinds`` it manages the well-known ones."""
+    managed = () if kinds is None else tuple(kinds)
+    return Declarer(
+        WELL_KNOWN if kinds is None else kinds_by_name(managed),
+        managed,
+        class_name or controller or "the controller",
+        state,
+        f"{controller}.{state}" if controller else state,
+    )
+
+
 class Identification:
     """The part of ``OutputSet`` that turns what a state names into a reference."""
 
-    __slots__ = ("_all", "_class_name", "_kinds", "_namespace", "_state")
+    __slots__ = ("_by", "_namespace")
 
-    _all: Iterable[Kind] | None
-    _class_name: str
-    _kinds: Mapping[tuple[str, str], Kind]
+    _by: Declarer
     _namespace: str
-    _state: str
 
     def _ref_of(self, manifest: Mapping[str, Any], cluster: str = "") -> ObjectRef:
-        kinds = self._kinds if not cluster else self._on(cluster)
+        kinds = self._by.kinds if not cluster else self._on(cluster)
         try:
             kind = kinds[manifest["apiVersion"], manifest["kind"]]
         except (KeyError, TypeError):  # TypeError: a list or a map has no hash
@@ -77,20 +101,20 @@ class Identification:
 
     def _declared(self, kind: Kind, cluster: str) -> Kind:
         kind = kind.at(cluster) if cluster else kind
-        known = self._on(kind.cluster) if kind.cluster else self._kinds
+        known = self._on(kind.cluster) if kind.cluster else self._by.kinds
         if kind not in known.values():
             raise self._undeclared(kind.kind, kind.api_version, kind.cluster)
         return kind
 
     def _on(self, cluster: str) -> Mapping[tuple[str, str], Kind]:
         """Return the kinds that the controller manages on a remote cluster."""
-        return kinds_by_name(tuple(self._all or ()), cluster)
+        return kinds_by_name(self._by.managed, cluster)
 
     def _undeclared(self, kind: str, api_version: str, cluster: str) -> UndeclaredOutputError:
         where = f" on the cluster {cluster!r}" if cluster else ""
         return UndeclaredOutputError(
-            self._class_name,
-            self._state or "state",
+            self._by.class_name,
+            self._by.state or "state",
             f"{kind} ({api_version}){where}",
         )
 

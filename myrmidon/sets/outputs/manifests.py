@@ -39,27 +39,31 @@ _CONTAINERS = (dict, list, tuple)  # a tuple, because isinstance() with a union 
 
 def manifest_of(obj: Any) -> Json:
     """Return the object as a new JSON document; raise ``OutputError`` if it cannot be one."""
-    manifest = document_of(obj)
+    manifest, _ = document_of(obj)
     # The status belongs to the controller of that kind; the server drops it from such a write.
     manifest.pop("status", None)
     return manifest
 
 
-def document_of(obj: Any) -> Json:
-    """Return the object as ``manifest_of`` does, but with its status."""
-    manifest = _encoded(obj if type(obj) is dict else _declared(obj))
+def document_of(obj: Any) -> tuple[Json, bytes]:
+    """Return the object as ``manifest_of`` does, but with its status; and its JSON text.
+
+    The text is empty if it is not known, or holds metadata that was left out.
+    """
+    manifest, text = _encoded(obj if type(obj) is dict else _declared(obj))
     meta = manifest.get("metadata")
     if type(meta) is dict and not _SERVER_METADATA.isdisjoint(meta):
         manifest["metadata"] = {
             field: value for field, value in meta.items() if field not in _SERVER_METADATA
         }
+        text = b""
     if "stringData" in manifest and manifest.get("kind") == "Secret":
         _fold_string_data(manifest)
-    return manifest
+    return manifest, text
 
 
-def _encoded(declared: Mapping[str, Any]) -> Json:
-    """Return a copy of the declaration as plain JSON.
+def _encoded(declared: Mapping[str, Any]) -> tuple[Json, bytes]:
+    """Return a copy of the declaration as plain JSON, and its text; an empty one if it was walked.
 
     Every pass does this for every output, and encoding and decoding is the fastest way to copy and
     check.  The slower walk, which knows the path of a bad value, runs only if the encoder refused,
@@ -69,11 +73,10 @@ def _encoded(declared: Mapping[str, Any]) -> Json:
         # In three lists: the encoder limits the depth, and a request nests the manifest deeper.
         text = orjson.dumps([[[declared]]], default=encodable, option=_EXACT)
     except (TypeError, ValueError, RecursionError):
-        return _walked(declared)
+        return _walked(declared), b""
     if b"null" in text and _may_hold_nan(declared):
-        return _walked(declared)
-    manifest: Json = orjson.loads(text)[0][0][0]
-    return manifest
+        return _walked(declared), b""
+    return orjson.loads(text)[0][0][0], text
 
 
 def _may_hold_nan(value: Any) -> bool:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack, get_args
 
 from myrmidon.api.objects.accessors import Json, uid_of
-from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.selectors import selector as parsed_selector
 from myrmidon.api.typed.object_types import KindLike, kind_of
 from myrmidon.errors import OutputError, SelfDeletionError, UndeclaredOutputError
 from myrmidon.sets.outputs.edits import combined, edit_body
-from myrmidon.sets.outputs.identification import WELL_KNOWN, Identification
+from myrmidon.sets.outputs.identification import Declarer, Identification, declarer_of
 from myrmidon.sets.outputs.manifests import document_of
 from myrmidon.sets.outputs.options import DEFAULT, ApplyOptions, ApplyOptionsDict, chosen, removing
 from myrmidon.sets.outputs.outputs import (
@@ -42,7 +42,7 @@ class OutputSet(Identification):
     written after the objects.  A namespaced object without a namespace gets the parent's.
     """
 
-    __slots__ = ("_author", "_defaults", "_intentions", "_own", "collections", "self_deletion")
+    __slots__ = ("_defaults", "_intentions", "_own", "collections", "self_deletion")
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class OutputSet(Identification):
         class_name: str = "",
         own: ObjectRef | None = None,
         defaults: OutputDefaults | None = None,
+        by: Declarer | None = None,
     ) -> None:
-        self._all = kinds
-        self._kinds = WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
-        self._namespace, self._state = namespace, state
-        self._author = f"{controller}.{state}" if controller else state
-        self._class_name = class_name or controller or "the controller"
+        """``by`` stands for ``kinds``, ``controller``, ``state`` and ``class_name``, if it is given."""
+        if by is None:
+            by = declarer_of(kinds, controller=controller, state=state, class_name=class_name)
+        self._by, self._namespace = by, namespace
         self._own, self._defaults = own, defaults
         self._intentions: dict[Key, Output] = {}
         self.collections: tuple[DeleteAll, ...] = ()
@@ -108,7 +108,7 @@ class OutputSet(Identification):
         - ``cluster``: as for ``delete``.
         """
         ref = self._ref_to(what, name, namespace, cluster)
-        self._edit(Edit(ref, edit_body(ref, body, type), type, subresource, author=self._author))
+        self._edit(Edit(ref, edit_body(ref, body, type), type, subresource, author=self._by.author))
 
     def scale(
         self,
@@ -130,7 +130,7 @@ class OutputSet(Identification):
                 f"{ref} cannot be scaled to {replicas!r} replicas.\n  fix: write a number, 0 or more"
             )
         body = {"spec": {"replicas": replicas}}
-        self._edit(Edit(ref, body, "merge", "scale", author=self._author))
+        self._edit(Edit(ref, body, "merge", "scale", author=self._by.author))
 
     def label_self(self, labels: Mapping[str, str | None]) -> None:
         """Declare labels of the object of the pass; None removes one.  Other labels stay.
@@ -185,10 +185,10 @@ class OutputSet(Identification):
             ref = self._ref_to(what, name, namespace, cluster)
         except UndeclaredOutputError:
             if self._is_of_own_kind(what) and not cluster:
-                raise SelfDeletionError(self._class_name, self._state or "state") from None
+                raise SelfDeletionError(self._by.class_name, self._by.state or "state") from None
             raise
         how = _propagation(propagation, foreground=foreground)
-        self._intend(Delete(ref, how, adopt, self._author), ref)
+        self._intend(Delete(ref, how, adopt, self._by.author), ref)
 
     def delete_all(
         self,
@@ -216,7 +216,7 @@ class OutputSet(Identification):
         where = (self._namespace if namespace is None else namespace) if of.namespaced else ""
         how = _propagation(propagation)
         wanted = str(parsed_selector(selector))
-        rule = DeleteAll(of, wanted, where, how, adopt, self._author)
+        rule = DeleteAll(of, wanted, where, how, adopt, self._by.author)
         self.collections = (*self.collections, rule)
 
     def release(
@@ -234,7 +234,7 @@ class OutputSet(Identification):
         as for ``delete``.
         """
         ref = self._ref_to(what, name, namespace, cluster)
-        self._intend(Release(ref, self._author), ref)
+        self._intend(Release(ref, self._by.author), ref)
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())
@@ -264,25 +264,27 @@ class OutputSet(Identification):
     # ------------------------------------------------------------------------ inside
 
     def _put(self, obj: Any, options: ApplyOptions) -> None:
-        manifest = document_of(obj)
+        manifest, text = document_of(obj)
         status = manifest.pop("status", None)
         ref = self._ref_of(manifest, options.cluster)
         if options is not DEFAULT and options.subresource:
             self._put_status(ref, status)
             return
-        if status and not uid_of(manifest):  # one that was read has the status of its controller
-            raise OutputError(
-                f"{ref} is applied with a status, which the API server would drop: it takes the "
-                "status through a subresource.\n"
-                '  fix: drop the status, or write it with out.apply(obj, subresource="status")'
-            )
+        if status:
+            if not uid_of(manifest):  # one that was read has the status of its controller
+                raise OutputError(
+                    f"{ref} is applied with a status, which the API server would drop: it takes the "
+                    "status through a subresource.\n"
+                    '  fix: drop the status, or write it with out.apply(obj, subresource="status")'
+                )
+            text = b""  # it has the status, which is not part of the manifest
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server drops it, so the object would never compare as equal
             manifest["metadata"].pop("namespace", None)
         if self._defaults is not None:
             options = self._completed(manifest, options, self._defaults)
-        self._intend(Apply(ref, manifest, options, self._author), ref)
+        self._intend(Apply(ref, manifest, options, self._by.author, text), ref)
 
     @staticmethod
     def _completed(manifest: Json, options: ApplyOptions, by: OutputDefaults) -> ApplyOptions:
@@ -299,7 +301,7 @@ class OutputSet(Identification):
                 "  fix: set the status fields on the object"
             )
         body = {"status": status}
-        edit = Edit(ref, body, "merge", "status", owned=True, author=self._author)
+        edit = Edit(ref, body, "merge", "status", owned=True, author=self._by.author)
         self._intend(edit, key_of(edit))
 
     def _edit(self, edit: Edit) -> None:
@@ -317,7 +319,7 @@ class OutputSet(Identification):
                 )
         own = self._check_owned()
         if given:
-            self._edit(Edit(own, {"metadata": {field: given}}, author=self._author))
+            self._edit(Edit(own, {"metadata": {field: given}}, author=self._by.author))
 
     def _check_owned(self) -> ObjectRef:
         if self._own is None:

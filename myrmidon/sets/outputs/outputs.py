@@ -37,6 +37,9 @@ class Apply(NamedTuple):
     manifest: Json
     options: ApplyOptions = DEFAULT
     author: str = ""  # ``controller.state``: the state that declared it
+    text: bytes = b""
+    """JSON from which the manifest, with ``ref`` and ``options``, was made; empty if it is not known.
+    Outputs with equal texts need not be encoded to see that they are equal."""
 
 
 class Delete(NamedTuple):

@@ -48,8 +48,10 @@ def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
         if output.options.owner is not None
         else _controller_reference(output, parent)
     )
-    declared = [owner for owner in owners_of(output.manifest) if owner.get("uid") != ours["uid"]]
-    return [*declared, ours]
+    declared = owners_of(output.manifest)
+    if not declared:
+        return [ours]
+    return [*(owner for owner in declared if owner.get("uid") != ours["uid"]), ours]
 
 
 def reference_to(owner: Any) -> Json:

@@ -37,6 +37,8 @@ def test_questions_are_answered_from_the_metadata() -> None:
     assert objects.labels_of(WHOLE) == {"app": "web"}
     assert objects.annotations_of(WHOLE) == {"note": "x"}
     assert objects.controller_of(WHOLE) == {"uid": "2", "controller": True}
+    assert objects.is_controlled_by(WHOLE, "2")
+    assert not objects.is_controlled_by(WHOLE, "1"), "an owner, but not the controller"
     assert objects.finalizers_of(WHOLE) == ["example.com/f"]
     assert objects.is_deleting(WHOLE)
     assert objects.describe(WHOLE) == "ConfigMap default/a"
@@ -53,6 +55,7 @@ def test_an_object_without_metadata_has_empty_values(spec: Json) -> None:
         assert objects.owners_of(obj) == []
         assert objects.finalizers_of(obj) == []
         assert objects.controller_of(obj) is None
+        assert not objects.is_controlled_by(obj, "")
         assert not objects.is_deleting(obj)
         assert objects.describe(obj) == "object (no name)"
 

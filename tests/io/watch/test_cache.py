@@ -201,6 +201,20 @@ def test_the_event_of_an_own_write_is_recognised_by_its_version_alone() -> None:
     assert len(looked_at) == 1
 
 
+def test_an_own_write_keeps_the_parent_only_if_the_cache_holds_what_the_write_was_decided_on() -> (
+    None
+):
+    """Otherwise another client's change is part of the same change, and may concern another parent."""
+    cache = loaded()
+    first = cache.record_write(config_map("a", "u", 12), child_at=0)
+    seen = cache.stamp("a", "ns")
+    second = cache.record_write(config_map("a", "u", 13), child_at=seen)
+    third = cache.record_write(config_map("a", "u", 14), child_at=seen)
+    fourth = cache.record_write(config_map("a", "u", 15))
+    kept = [change and change.keeps_parent for change in (first, second, third, fourth)]
+    assert kept == [True, True, False, False]
+
+
 def test_an_own_write_leaves_the_object_of_the_caller_alone() -> None:
     """The cache keeps the dicts of events, but not an object that the caller still holds."""
     obj = config_map("a", "u", 12)
