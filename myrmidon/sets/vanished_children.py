@@ -26,8 +26,7 @@ same name.  After a restart all counts begin at zero.  That is safe, as for ``co
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from myrmidon.sets.stall_times import (
     HOLD_SECONDS,
@@ -39,11 +38,12 @@ from myrmidon.sets.stall_times import (
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
+CHILD = "created again"
+"""The second part of the key of a stalled child."""
 _CHILDREN_MAX = 100_000
 
 
-@dataclass(slots=True)
-class _Series:
+class _Series(NamedTuple):
     """The creations of one child for one parent."""
 
     parent: str
@@ -58,70 +58,69 @@ class _Series:
 class Vanishing(Generic[KeyT]):
     """Decides for each child whether it may be created now or has to wait.
 
-    ``stalled`` has the children whose creation had to wait, until one has lasted.  The caller may
-    share it with other kinds of stalls, under keys of its own.
+    ``stalled`` has the children whose creation had to wait, until one has lasted: each as ``(key,
+    CHILD)``, so that the caller may share it with other kinds of stalls.
     """
 
-    def __init__(self, stalled: dict[KeyT, None]) -> None:
+    def __init__(self, stalled: dict[tuple[KeyT, str], None]) -> None:
         self.stalled = stalled
-        self._series: dict[KeyT, _Series] = {}
+        self.series: dict[KeyT, _Series] = {}
+        """The creations of each child, in the order of the last one."""
 
     def knows(self, key: KeyT, parent: str) -> bool:
         """Whether this process has created the child for the parent with this uid."""
-        series = self._series.get(key)
+        series = self.series.get(key)
         return series is not None and series.parent == parent
 
     def check(self, key: KeyT, parent: str, declaration: int, now: float) -> float | None:
         """Return the seconds for which a creation has to wait; None if it may be sent now."""
-        series = self._series.get(key)
+        series = self.series.get(key)
         if series is None or series.parent != parent or not series.delay:
             return None
         is_new = declaration != series.declaration and series.changes < REPEATS_MAX
         left = series.created_at + (HOLD_SECONDS if is_new else series.delay) - now
         if left <= 0:
             return None
-        series.waited = True
-        self.stalled[key] = None
+        self.series[key] = series._replace(waited=True)
+        self.stalled[key, CHILD] = None
         return left
 
     def created(self, key: KeyT, parent: str, declaration: int, now: float) -> float | None:
         """Record a creation; return for how long its stall is still reported, None if it has none."""
-        series = self._series.pop(key, None)
-        if series is None:
-            series = _Series(parent, declaration, now)
-        elif series.parent != parent or is_series_over(series.created_at, series.delay, now):
-            self.stalled.pop(key, None)
-            series = _Series(parent, declaration, now)
-        else:
-            series.changes += declaration != series.declaration
-            series.declaration, series.created_at = declaration, now
-            series.repeats += 1
-            if series.repeats >= REPEATS_MAX:
-                series.delay = next_delay(series.delay, waited=series.waited)
-            series.waited = False
-        self._series[key] = series  # the last in the order of creations
-        if len(self._series) > _CHILDREN_MAX:
-            self.forget(next(iter(self._series)))
-        return HOLD_SECONDS if key in self.stalled else None
+        before = self.series.pop(key, None)
+        self.series[key] = _Series(parent, declaration, now)  # the last in the order of creations
+        if len(self.series) > _CHILDREN_MAX:
+            self.forget(next(iter(self.series)))
+        if before is None:  # as nearly always
+            return None
+        if before.parent != parent or is_series_over(before.created_at, before.delay, now):
+            self.stalled.pop((key, CHILD), None)
+            return None
+        repeats, delay = before.repeats + 1, before.delay
+        if repeats >= REPEATS_MAX:
+            delay = next_delay(delay, waited=before.waited)
+        changes = before.changes + (declaration != before.declaration)
+        self.series[key] = _Series(parent, declaration, now, repeats, changes, delay)
+        return HOLD_SECONDS if (key, CHILD) in self.stalled else None
 
     def held(self, key: KeyT, now: float) -> float | None:
         """Record that the child is there; return for how long its stall is still reported."""
-        if key not in self.stalled:
+        if (key, CHILD) not in self.stalled:
             return None
-        left = self._series[key].created_at + HOLD_SECONDS - now
+        left = self.series[key].created_at + HOLD_SECONDS - now
         if left > 0:
             return left
-        del self.stalled[key]
+        del self.stalled[key, CHILD]
         return None
 
     def forget(self, key: KeyT) -> None:
         """Forget a child, because this process deleted it."""
-        if self._series.pop(key, None) is not None:
-            self.stalled.pop(key, None)
+        if self.series.pop(key, None) is not None:
+            self.stalled.pop((key, CHILD), None)
 
     def expire(self, now: float) -> None:
         """End the stalls of children that were not created for ``KEEP_SECONDS``."""
-        for key in list(self.stalled):
-            series = self._series.get(key)
+        for key, what in list(self.stalled):
+            series = self.series.get(key) if what == CHILD else None
             if series is not None and now - series.created_at > KEEP_SECONDS:
-                del self.stalled[key]
+                del self.stalled[key, CHILD]

@@ -178,10 +178,11 @@ class Applicator:
             self.warnings.hear(by, request.ref, texts)
         if request.verb is Verb.DELETE:
             self._guard.after_delete(request.ref)
-        if request.verb is Verb.DELETE and answer.get("kind") == "Status":
-            uid = str((answer.get("details") or {}).get("uid") or "")
-            self._own_writes.record_delete(request.ref, uid=uid, by=by)
-        elif request.subresource and answer.get("kind") != request.ref.kind.kind:
+            if answer.get("kind") == "Status":
+                uid = str((answer.get("details") or {}).get("uid") or "")
+                self._own_writes.record_delete(request.ref, uid=uid, by=by)
+                return answer
+        if request.subresource and answer.get("kind") != request.ref.kind.kind:
             await self._read_after(request.ref, answer, by)
         else:
             child_at = None if task is None else task.found_child(answer)
@@ -302,15 +303,15 @@ class Applicator:
             task.written = Written(task.output, "failed", error=error)
 
     async def _attempt(self, task: OutputTask) -> Written:
-        output = task.output
+        output, created = task.output, self._guard.created
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
             if task.needs_read or error is not None or self._own_writes.is_unknown(output.ref):
                 await self._decide_on_read(task)
             if task.request is None:
                 return self._skipped(task)
-            if task.current is None and self._has_vanished(task):
-                await self._before_create_again(task)
+            if task.current is None and (task.wish in self._held or output.ref in created):
+                await self._before_create(task)
             try:
                 answer = await self.send(task.request, by=task.by, task=task)
             except (ConflictError, NotFoundError) as refused:
@@ -328,23 +329,31 @@ class Applicator:
         raise error
 
     def _wrote(self, task: OutputTask, request: Request, answer: Json) -> Written:
-        left, output = version_of(answer), task.output
-        settled = (task.question, left) if type(output) is Apply else task.settled_on(answer)
-        remember(self._settled, task.wish, settled)
-        if task.current is not None and left == version_of(task.current):
+        left, output, current, question = (
+            version_of(answer),
+            task.output,
+            task.current,
+            task.question,
+        )
+        is_apply = type(output) is Apply
+        remember(
+            self._settled, task.wish, (question, left) if is_apply else task.settled_on(answer)
+        )
+        if current is not None and left == version_of(current):
             return Written(output, "noop", request.verb)
-        now, question = self._clock.monotonic(), task.question
+        now = self._clock.monotonic()
         seconds = self._drift.wrote(task.wish, question, now)
         if seconds is not None and self._corrected is not None:
             self._corrected(task.by, output.ref, seconds)
-        before, error = task.current or task.replaced, None
-        if task.current is None and type(output) is Apply:
-            error = self._guard.after_create(output.ref, task.parent.uid, task.question)
+        before, error = current or task.replaced, None
+        if current is None and is_apply:
+            error = self._guard.after_create(output.ref, task.parent.uid, question, now)
         if before is not None and request.verb is not Verb.DELETE:
             error = error or self._guard.after_write(
                 task.wish, question, output, before, request=request, answer=answer, now=now
             )
-        return Written(output, "changed", request.verb, error, adopted=task.adopts)
+        adopted = current is not None and task.adopts
+        return Written(output, "changed", request.verb, error, adopted)
 
     def _skipped(self, task: OutputTask) -> Written:
         if not self._guard.wishes:
@@ -368,12 +377,13 @@ class Applicator:
         """Whether the missing object is a child that existed before, and another client deleted it."""
         if type(task.output) is not Apply or task.replaced is not None:
             return False
-        held = self._held.get(task.wish)
-        is_known = held is not None and held[0] == task.question
-        return is_known or self._guard.was_created(task.output.ref, task.parent.uid)
+        known = self._held.get(task.wish, (None, 0))[0] == task.question
+        return known or self._guard.was_created(task.output.ref, task.parent.uid)
 
-    async def _before_create_again(self, task: OutputTask) -> None:
-        """Raise an error if the child has to wait, or if its parent is gone as well."""
+    async def _before_create(self, task: OutputTask) -> None:
+        """Raise an error if a child that vanished has to wait, or if its parent is gone as well."""
+        if not self._has_vanished(task):
+            return
         stalled = self._guard.before_create(task.output.ref, task.parent.uid, task.question)
         if stalled is not None:
             raise stalled

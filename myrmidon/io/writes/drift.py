@@ -55,7 +55,9 @@ class DriftMemory:
         ref, part = wish
         known = self._known.get(ref)
         remember(self._known, ref, ((part, question, now),))
-        since = None if known is None else _since(known, part, question)
+        if known is None:
+            return None
+        since = _since(known, part, question)
         return None if since is None else now - since
 
     def forget(self, ref: ObjectRef) -> None:

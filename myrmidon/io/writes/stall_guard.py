@@ -2,9 +2,9 @@
 
 If another client reverts an output or deletes its object each time, the controller must not write it
 in a loop.  ``sets.contested_fields`` and ``sets.vanished_children`` decide when an output is stalled;
-this module adds the clock and the error for the user.  The error about fields names the other field managers, which only ``metadata.managedFields`` of a live
-read shows.  Once found, the names are kept as long as the stall lasts, so that the condition does
-not change with every attempt.
+this module adds the clock and the error for the user.  The error about fields names the other field
+managers, which only ``metadata.managedFields`` of a live read shows.  Once found, the names are kept
+as long as the stall lasts, so that the condition does not change with every attempt.
 """
 
 from typing import TypeAlias
@@ -22,7 +22,6 @@ from myrmidon.sets.vanished_children import Vanishing
 Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
 
 _FIELDS_TOLD_MAX = 5
-_CHILD = ""  # in the key of an object as a child, whichever states have outputs for it
 
 
 class StallGuard:
@@ -36,7 +35,9 @@ class StallGuard:
         self._stalls: Stalls[Wish] = Stalls()
         self.wishes = self._stalls.stalled
         """The stalled outputs; while it is empty, ``without_write`` need not be called."""
-        self._children: Vanishing[Wish] = Vanishing(self.wishes)  # by (ref, _CHILD)
+        self._children: Vanishing[ObjectRef] = Vanishing(self.wishes)
+        self.created = self._children.series
+        """The children that this process created; an object that is not among them has not vanished."""
         self.delayed = self._stalls.delayed
         """The outputs that are written slowly; while it is empty, so need not ``before_write``."""
 
@@ -72,7 +73,7 @@ class StallGuard:
     ) -> StalledError | None:
         """Record that the object is as declared; return the error until that has lasted a while."""
         now = self._clock.monotonic()
-        seconds = self._children.held((output.ref, _CHILD), now)
+        seconds = self._children.held(output.ref, now)
         if seconds is not None:
             return DeletedAgainError(str(output.ref), seconds)
         stall = self._stalls.held(wish, question, now)
@@ -80,23 +81,24 @@ class StallGuard:
 
     def was_created(self, ref: ObjectRef, parent: str) -> bool:
         """Whether this process created the object for the parent with this uid, and did not delete it."""
-        return self._children.knows((ref, _CHILD), parent)
+        return self._children.knows(ref, parent)
 
     def before_create(self, ref: ObjectRef, parent: str, question: int) -> StalledError | None:
         """Return the error to report instead of creating the object again, None if it may be sent."""
         now = self._clock.monotonic()
-        seconds = self._children.check((ref, _CHILD), parent, question, now)
+        seconds = self._children.check(ref, parent, question, now)
         return None if seconds is None else DeletedAgainError(str(ref), seconds)
 
-    def after_create(self, ref: ObjectRef, parent: str, question: int) -> StalledError | None:
+    def after_create(
+        self, ref: ObjectRef, parent: str, question: int, now: float
+    ) -> StalledError | None:
         """Record that an object was created; return an error if it had to wait for that."""
-        now = self._clock.monotonic()
-        seconds = self._children.created((ref, _CHILD), parent, question, now)
+        seconds = self._children.created(ref, parent, question, now)
         return None if seconds is None else DeletedAgainError(str(ref), seconds)
 
     def after_delete(self, ref: ObjectRef) -> None:
         """Record that this process deleted an object, so that it has not vanished."""
-        self._children.forget((ref, _CHILD))
+        self._children.forget(ref)
 
     def stalled(self) -> int:
         """Return the number of stalled outputs."""

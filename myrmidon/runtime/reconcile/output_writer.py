@@ -28,10 +28,9 @@ from myrmidon.errors import (
     UnselectedOutputError,
     UnwatchedNamespaceError,
 )
-from myrmidon.fsm.engine import ACTED, Acted, Report
+from myrmidon.fsm.engine import ACTED, Report
 from myrmidon.fsm.machine.results import Failed, Wait
 from myrmidon.io.writes.applicator import Written
-from myrmidon.runtime.reconcile.own_deletion import delete_own
 from myrmidon.runtime.reconcile.policies import observe
 from myrmidon.runtime.reconcile.selected_deletes import selected_deletes
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
@@ -63,13 +62,7 @@ class OutputWriter:
         """The kinds that states have read so far."""
 
     async def write(self, out: OutputSet, state: str) -> Report:
-        """Check and write the outputs of a state; then delete the object itself, if it asks for it."""
-        report = await self._write(out, state)
-        if out.self_deletion is not None and isinstance(report, Acted):
-            report = await delete_own(self._subject, out.self_deletion, state)
-        return report
-
-    async def _write(self, out: OutputSet, state: str) -> Report:
+        """Check and write the outputs of a state."""
         subject, outputs = self._subject, out.declared()
         if out.collections:
             refused = self._select(out, outputs, state)
@@ -132,9 +125,11 @@ class OutputWriter:
             for output in outputs:
                 self._note_unsure(output)
             raise
+        failed = False
         for one in written:
             self._note(one, state)
-        return self._refused(written)
+            failed = failed or one.error is not None
+        return self._refused(written) if failed else ACTED
 
     def _refused(self, written: Sequence[Written]) -> Report:
         """Return the result for outputs that were refused; raise ``GoneError`` if the parent is gone."""
@@ -147,7 +142,7 @@ class OutputWriter:
                 seen = subject.deps.home.seen(subject.obj)
                 if isinstance(one.error, StalledError) and status_of(seen, STALLED) != "True":
                     subject.event("Warning", STALLED, str(one.error))
-        return refusals(refused) if refused else ACTED
+        return refusals(refused)
 
     async def _confirm(self) -> None:
         """Read the object once in this pass, before children that vanished are created again."""

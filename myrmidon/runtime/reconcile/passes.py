@@ -80,6 +80,7 @@ from myrmidon.runtime.reconcile.former_conditions import (
     undeclared_conditions,
 )
 from myrmidon.runtime.reconcile.output_writer import OutputWriter
+from myrmidon.runtime.reconcile.own_deletion import delete_own
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.policies import release_children
 from myrmidon.runtime.reconcile.pruning import tidy
@@ -156,6 +157,10 @@ class Pass:
                     report = await self._enter(state)
                 case Write(state):
                     report = await self._outputs.write(self._out, state.name)
+                    if self._out.self_deletion is not None and isinstance(report, Acted):
+                        report = await delete_own(
+                            self._subject, self._out.self_deletion, state.name
+                        )
                 case Finish(outcome):
                     return await self._finish(outcome)
                 case EnsureFinalizer():
