@@ -14,7 +14,7 @@ Whether a key made the change itself, and so needs no pass, is decided by ``io.w
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 from myrmidon.api.objects.accessors import (
@@ -33,7 +33,7 @@ from myrmidon.api.typed.object_types import kind_of
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.watches import Index, Key, Predicate, Watch, always, takes_lookup
-from myrmidon.io.watch.changes import Change, readable
+from myrmidon.io.watch.changes import Change, Entry, readable
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
 from myrmidon.sets.ownership.owner_references import tracked_parent
@@ -128,8 +128,7 @@ class Triggers:
         """
         found: dict[ObjectRef, None] = {}
         for entry in (change.old, change.new):
-            obj = None if entry is None else readable(change.ref.kind, entry)
-            parent = None if obj is None else parent_of(obj, self._kind)
+            parent = None if entry is None else _parent_in(entry, change.ref.kind, self._kind)
             if parent is not None:
                 found[parent] = None
         when = self._shapes[change.ref.kind].child_when
@@ -232,6 +231,16 @@ def _marks(obj: Json) -> dict[str, str]:
         for name, value in (*labels_of(obj).items(), *annotations_of(obj).items())
         if name.startswith("myrmidon.dev/")
     }
+
+
+@lru_cache(maxsize=512)
+def _parent_in(entry: Entry, child: Kind, kind: Kind) -> ObjectRef | None:
+    """Return the parent of that kind in an entry of a cache.
+
+    The entry after a change is the one before the next change, so half of the answers are known.
+    """
+    obj = readable(child, entry)
+    return None if obj is None else parent_of(obj, kind)
 
 
 def parent_of(obj: Json, kind: Kind) -> ObjectRef | None:
