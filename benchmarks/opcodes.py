@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, TypeAlias
 
 _PARTS: "Parts" = (
+    ("/myrmidon/testing/harness/turns.py", "loop"),
     ("/myrmidon/apiserver/", "server"),
     ("/myrmidon/testing/", "server"),
     ("/myrmidon/io/watch/reflector.py", "events"),
