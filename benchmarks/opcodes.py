@@ -16,15 +16,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-_PARTS = (
+_PARTS: "Parts" = (
+    ("/myrmidon/testing/harness/turns.py", "loop"),
     ("/myrmidon/apiserver/", "server"),
     ("/myrmidon/testing/", "server"),
     ("/myrmidon/io/watch/reflector.py", "events"),
     ("/myrmidon/runtime/reconcile/worker.py", "passes"),
 )
 PARTS = ("passes", "events", "loop")
+
+
+Parts: TypeAlias = tuple[tuple[str, str], ...]
+"""What decides the part of a call: a piece of "file function", and the part; the first one counts."""
 
 
 class Where(NamedTuple):
@@ -35,14 +40,16 @@ class Where(NamedTuple):
     function: str
 
 
-def count(act: Callable[[], object]) -> Counter[Where]:
-    """Call ``act`` and return the number of instructions of each function, but for those of the server."""
+def count(
+    act: Callable[[], object], decide: Parts = _PARTS, left_out: str = "server"
+) -> Counter[Where]:
+    """Call ``act`` and return the number of instructions of each function, but for those of one part."""
     counts: Counter[Where] = Counter()
     parts: dict[CodeType, str] = {}
 
     def trace(frame: FrameType, _event: str, _arg: Any) -> Any:
-        part = _part_of(frame, parts)
-        if part == "server":
+        part = _part_of(frame, parts, decide) or left_out
+        if part == left_out:
             return None
         where = Where(part, frame.f_code.co_filename, frame.f_code.co_qualname)
         frame.f_trace_opcodes = True
@@ -71,21 +78,22 @@ def by_part(counts: Counter[Where]) -> Counter[str]:
     return sums
 
 
-def _part_of(frame: FrameType, parts: dict[CodeType, str]) -> str:
+def _part_of(frame: FrameType, parts: dict[CodeType, str], decide: Parts) -> str:
     """Return the part of the nearest caller that decides it; ``parts`` remembers what each code says."""
     at: FrameType | None = frame
     while at is not None:
         part = parts.get(at.f_code)
         if part is None:
-            part = parts[at.f_code] = _own_part(at.f_code)
+            part = parts[at.f_code] = _own_part(at.f_code, decide)
         if part:
             return part
         at = at.f_back
-    return "server"  # the benchmark itself
+    return ""  # the benchmark itself
 
 
-def _own_part(code: CodeType) -> str:
-    for path, part in _PARTS:
-        if path in code.co_filename:
+def _own_part(code: CodeType, decide: Parts) -> str:
+    named = f"{code.co_filename} {code.co_qualname}"
+    for piece, part in decide:
+        if piece in named:
             return part
     return "loop" if code.co_qualname == "BaseEventLoop._run_once" else ""

@@ -6,6 +6,7 @@ The path of a request, from its bytes to the response::
     server         ApiServer: the store, the registry, the users and the actors
     handler        authenticates, authorizes, and finds the resource type of the path
     memo           answers a write from memory that was answered before in the same circumstances
+    read_memo      the same for reads
     verbs          create, update, delete, list, watch, patch, apply and the subresources
     discovery      paths that are not resources: discovery, OpenAPI, health
     admission      steps that may change a write or refuse it

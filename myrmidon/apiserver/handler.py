@@ -33,6 +33,7 @@ from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
 from myrmidon.apiserver.memo import RequestMemo
 from myrmidon.apiserver.outcomes import Outcome, Question
+from myrmidon.apiserver.read_memo import SHARED_READS
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
 from myrmidon.apiserver.verbs.dispatch import act, failed
@@ -67,6 +68,10 @@ class Handler:
             if self.memo is not None and request.method != "GET":
                 return self.memo.answer(
                     self.core, request, user, draws, lambda: self._work(request, user, draws)
+                )
+            if self.memo is not None and not _depends_on_time(request):
+                return SHARED_READS.answer(
+                    self.core, request, user, lambda: self._work(request, user, draws)
                 )
         return self._work(request, user, draws)
 
@@ -142,6 +147,13 @@ class Handler:
 
 
 # ------------------------------------------------------------- checks before the verb is run
+
+
+def _depends_on_time(request: HttpRequest) -> bool:
+    """Whether a read is a watch, asks for a revision, or is answered with a table, which has ages."""
+    if "as=" in request.headers.get("accept", ""):
+        return True
+    return any(name in ("watch", "resourceVersion", "continue") for name, _ in request.query)
 
 
 def _selected_name(found: Route, query: dict[str, str]) -> str:

@@ -184,6 +184,9 @@ class _Write:
         change, key, store = self._change, self._change.record.key, core.store
         if change.deleted:
             return store.remove(change.resource, key).revision
+        if change.revision == store.revision + 1:
+            store.put_again(change.resource, change.record, change.size)  # a value, and shared
+            return change.revision
         revision, value = store.revision + 1, change.record.value
         metadata = {**value["metadata"], "resourceVersion": str(revision)}
         record = Record(key, revision, {**value, "metadata": metadata})

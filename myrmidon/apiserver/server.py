@@ -27,6 +27,7 @@ from myrmidon.api.requests.paths import collection_path
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
+from myrmidon.apiserver.actors.troupe import Troupe
 from myrmidon.apiserver.admission.definitions import DefinitionGuard
 from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
@@ -104,7 +105,7 @@ class ApiServer:
         )
         is_known = authorizer is None and not steps and is_usable(self.core)
         self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
-        self.actors: list[Any] = [DefinitionLifecycle(), *actors]
+        self._troupe = Troupe([DefinitionLifecycle(), *actors])
         self.settled: Callable[[], None] | None = None  # called at the end of settle()
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
@@ -185,20 +186,17 @@ class ApiServer:
         self.store.rollback(checkpoint.store)
         self.core.registry.rollback(checkpoint.types)
         self.core.environment = environment
-        self.actors = [DefinitionLifecycle(), *actors]
+        lifecycle = DefinitionLifecycle()
+        self._troupe = Troupe([lifecycle, *actors])
         self.settled = None
         self._settled = self.store.revision
-        for actor in self.actors[1:]:
-            for change in checkpoint.changes:
-                actor.observe(change)
+        self._troupe.recall(checkpoint.changes, without=lifecycle)
 
     def settle(self) -> None:
         """Run every actor until no actor writes anything."""
         for _ in range(_ROUNDS_MAX):
             self._observe()
-            wrote = False
-            for actor in self.actors:
-                wrote = actor.act(self) or wrote
+            wrote = self._troupe.act(self)
             if not wrote and self._settled == self.core.store.revision:
                 if self.settled is not None:
                     self.settled()
@@ -209,16 +207,11 @@ class ApiServer:
         store = self.core.store
         if self._settled == store.revision:
             return
+        observe = self._troupe.observe
         for change in store.all_changes(after=max(self._settled, store.compacted)):
-            for actor in self.actors:
-                actor.observe(change)
+            observe(change)
         self._settled = store.revision
 
     def due(self) -> datetime | None:
         """Return the earliest time at which an actor acts without a change, or None."""
-        earliest: datetime | None = None
-        for actor in self.actors:
-            time = actor.due()
-            if time is not None and (earliest is None or time < earliest):
-                earliest = time
-        return earliest
+        return self._troupe.due()

@@ -215,6 +215,10 @@ class ObjectStore:
             raise CompactedError
         return _newer(self._history, after)
 
+    def last_change(self) -> StoredChange:
+        """Return the newest change; there must be one in the history."""
+        return self._history[-1]
+
     # ------------------------------------------------------------------------- writing
 
     def put(self, resource: str, key: str, value: Json) -> Record:

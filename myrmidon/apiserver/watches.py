@@ -78,7 +78,7 @@ class OpenWatch:
     def take(self, until: int | None = None) -> list[bytes]:
         """Return the event lines since the last call; with ``until``, up to that revision."""
         lines, self._waiting = self._waiting, []
-        if self.over:
+        if self.over or self.cursor == self.store.revision:
             return lines
         try:
             changes = self.store.changes(self.resource, after=self.cursor)
@@ -88,9 +88,9 @@ class OpenWatch:
             return lines
         if until is not None:
             changes = [change for change in changes if change.revision <= until]
-        with go_json.DeepStack():
-            lines += [line for line in map(self._event, changes) if line is not None]
         if changes:
+            with go_json.DeepStack():
+                lines += [line for line in map(self._event, changes) if line is not None]
             self.cursor = changes[-1].revision
         return lines
 

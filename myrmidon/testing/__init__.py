@@ -36,12 +36,13 @@ from myrmidon.testing.faults.transport import (
     is_watch,
     is_write,
 )
-from myrmidon.testing.harness.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
+from myrmidon.testing.harness.clock import VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.harness.cluster import Cluster
 from myrmidon.testing.harness.failures import NotAtRestError, NotSettledError
 from myrmidon.testing.harness.harness import Harness
 from myrmidon.testing.harness.live import LiveCluster
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
+from myrmidon.testing.harness.turns import DeadlockError
 
 if TYPE_CHECKING:
     from myrmidon.testing.properties.apply_laws import ApplyLawError, check_apply_laws

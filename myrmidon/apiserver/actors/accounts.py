@@ -14,6 +14,7 @@ class ServiceAccounts(Follower):
     """Creates the ``default`` ServiceAccount of each namespace, and again after it was deleted."""
 
     resource, kind, api_version = "namespaces", "Namespace", "v1"
+    watched = (_ACCOUNTS,)
 
     def observe(self, change: StoredChange) -> None:
         """Mark a namespace as dirty if it changed or lost its default ServiceAccount."""

@@ -48,6 +48,8 @@ class _Node:
 class GarbageCollector:
     """Deletes objects whose last owner is gone."""
 
+    timed = False
+
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
         self._waiting: dict[

@@ -43,6 +43,8 @@ _NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are ac
 class DefinitionLifecycle:
     """Accepts names, establishes and serves definitions, and cleans up after deleted ones."""
 
+    timed = False
+
     def __init__(self) -> None:
         self._dirty: dict[str, None] = {}
         self._terminating: set[str] = set()  # deleted definitions that still have objects

@@ -20,6 +20,8 @@ class Follower:
     resource = ""  # the name of the resource in the store, for example ``deployments.apps``
     kind = ""
     api_version = ""
+    watched: tuple[str, ...] = ()  # see troupe: its own resource, and objects that it controls
+    timed = False
 
     def __init__(self) -> None:
         self._dirty: dict[str, None] = {}

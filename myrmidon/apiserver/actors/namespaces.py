@@ -13,6 +13,8 @@ _FINALIZER = "kubernetes"
 class NamespaceController:
     """Deletes all objects in a namespace that is being deleted, then removes its finalizer."""
 
+    timed = False
+
     def __init__(self) -> None:
         self._terminating: dict[str, None] = {}
         self._dirty: dict[str, None] = {}

@@ -26,6 +26,8 @@ class Kubelet:
     deleted is removed at once.
     """
 
+    watched = ("pods",)
+
     def __init__(self, delay: timedelta = timedelta(seconds=1)) -> None:
         self._delay = delay
         self._dirty: dict[str, None] = {}
@@ -128,6 +130,7 @@ class Volumes(Follower):
     """
 
     resource, kind, api_version = "persistentvolumeclaims", "PersistentVolumeClaim", "v1"
+    watched = ("pods",)
 
     def observe(self, change: StoredChange) -> None:
         """Mark claims as dirty that changed, or that a deleted pod used."""

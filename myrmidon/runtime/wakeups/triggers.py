@@ -16,7 +16,7 @@ object, and one that wrote a child that was its child before (``Change.keeps_par
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 from myrmidon.api.objects.accessors import (
@@ -35,7 +35,7 @@ from myrmidon.api.typed.object_types import kind_of
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.watches import Index, Key, Predicate, Watch, always, takes_lookup
-from myrmidon.io.watch.changes import Change, readable
+from myrmidon.io.watch.changes import Change, Entry, readable
 from myrmidon.io.writes.own_writes import author
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
@@ -146,8 +146,7 @@ class Triggers:
             return list(self._refused.woken_by(change)) if len(self._refused) else []
         found: dict[ObjectRef, None] = {}
         for entry in (change.old, change.new):
-            obj = None if entry is None else readable(change.ref.kind, entry)
-            parent = None if obj is None else parent_of(obj, self._kind)
+            parent = None if entry is None else _parent_in(entry, change.ref.kind, self._kind)
             if parent is not None:
                 found[parent] = None
         when = self._shapes[change.ref.kind].child_when
@@ -250,6 +249,16 @@ def _marks(obj: Json) -> dict[str, str]:
         for name, value in (*labels_of(obj).items(), *annotations_of(obj).items())
         if name.startswith("myrmidon.dev/")
     }
+
+
+@lru_cache(maxsize=512)
+def _parent_in(entry: Entry, child: Kind, kind: Kind) -> ObjectRef | None:
+    """Return the parent of that kind in an entry of a cache.
+
+    The entry after a change is the one before the next change, so half of the answers are known.
+    """
+    obj = readable(child, entry)
+    return None if obj is None else parent_of(obj, kind)
 
 
 def parent_of(obj: Json, kind: Kind) -> ObjectRef | None:

@@ -6,6 +6,7 @@ cluster         the interface that both implement
 reads           its reads, as JSON or typed
 recording       a log of all requests
 clock           virtual time for asyncio
+turns           the turns of its event loop
 misuse          slips in a test, answered with their fix
 failures        what a failed test prints
 generated_role  controllers with exactly the rights of their generated role

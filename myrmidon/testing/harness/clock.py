@@ -3,6 +3,8 @@
 The loop runs all callbacks that are ready.  When none is, it sets its time to that of the next
 timer, so an hour passes in a millisecond, and timers fire at exactly their time.  If no timer is
 set either, no task can ever continue: the loop raises ``DeadlockError`` instead of hanging.
+
+``turns`` has the turns of the loop; those with sockets are asyncio's own, with a selector that does not wait.
 """
 
 import asyncio
@@ -13,15 +15,13 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any, TypeVar
 
+from myrmidon.testing.harness.turns import DeadlockError, LeanTurns
+
 T = TypeVar("T")
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 TURNS_MAX = 100_000
 """Turns of the event loop without time passing; a thousand new objects need 20,000."""
-
-
-class DeadlockError(RuntimeError):
-    """All tasks wait, and no timer is set that would wake one."""
 
 
 class _JumpingSelector(selectors.DefaultSelector):
@@ -31,35 +31,41 @@ class _JumpingSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise DeadlockError("all tasks wait, and no timer is set that would wake one")
+            raise DeadlockError
         self.loop.jump(timeout)
         return super().select(0)
 
+    def register(self, *args: Any, **options: Any) -> selectors.SelectorKey:
+        self.loop.sockets += 1
+        return super().register(*args, **options)
 
-class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        self.loop.sockets -= 1
+        return super().unregister(fileobj)
+
+
+class VirtualTimeLoop(LeanTurns):
     """An event loop whose time moves only when no callback is ready."""
 
-    _scheduled: list[asyncio.TimerHandle]  # private to asyncio.BaseEventLoop
-    _clock_resolution: float
-
     def __init__(self) -> None:
-        self._virtual_seconds = 0.0
         selector = _JumpingSelector()
         selector.loop = self
         super().__init__(selector)
+        self.sockets = 0  # without the one with which asyncio wakes itself
 
     def time(self) -> float:
         """Return the virtual seconds since the loop was created."""
-        return self._virtual_seconds
+        return self.virtual_seconds
 
     def first_timer(self) -> float:
         """Return when the next timer fires; infinity if there is none."""
-        return self._scheduled[0].when() if self._scheduled else inf
+        timers = self._scheduled
+        return float(timers[0].when()) if timers else inf
 
     def next_timer(self) -> float:
         """Return when the next timer fires, but at least a millisecond from now."""
         at = self.first_timer()
-        return max(0.0 if at == inf else at, self._virtual_seconds + 0.001)
+        return max(0.0 if at == inf else at, self.virtual_seconds + 0.001)
 
     def jump(self, seconds: float) -> None:
         """Move the time forward.
@@ -68,11 +74,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         timer's own: otherwise code that checks the clock, finds itself too early and sets the timer
         again would do so for ever without time passing.
         """
-        self._virtual_seconds += max(seconds, 0.0)
+        self.virtual_seconds += max(seconds, 0.0)
         if self._scheduled:
             due_at = self._scheduled[0].when()
-            if due_at <= self._virtual_seconds + self._clock_resolution:
-                self._virtual_seconds = max(self._virtual_seconds, due_at)
+            if due_at <= self.virtual_seconds + self._clock_resolution:
+                self.virtual_seconds = max(self.virtual_seconds, due_at)
 
 
 class VirtualClock:

@@ -28,6 +28,7 @@ from myrmidon.apiserver.fronts.waiting import (
 from myrmidon.apiserver.store import StoredChange
 from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.errors import AmbiguousError
+from myrmidon.testing.harness.turns import Alarm
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.director import STORM_MAX
 from myrmidon.testing.simulation.requests import RequestSubject
@@ -244,6 +245,7 @@ class _Watch:
         changed = asyncio.Event()
         stops = (run.server.store.listen(changed.set, watch.resource), view.follow(changed.set))
         self._process.streams.append(stops)
+        alarm = Alarm(loop, changed.set)
         try:
             while True:
                 changed.clear()
@@ -263,10 +265,10 @@ class _Watch:
                     if bookmark is not None:
                         yield bookmark
                     bookmark_at = min(now + BOOKMARK_SECONDS, ends_at)
-                timer = loop.call_at(min(bookmark_at, ends_at, next_at), changed.set)
+                alarm.set(min(bookmark_at, ends_at, next_at))
                 await changed.wait()
-                timer.cancel()
         finally:
+            alarm.stop()
             for stop in stops:
                 stop()
 

@@ -15,10 +15,12 @@ scenario, the server and its actors.
 import asyncio
 import heapq
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 from myrmidon.testing.harness.clock import VirtualTimeLoop
+from myrmidon.testing.harness.turns import LeanHandle, LeanTimer
 
 INCARNATION: ContextVar[int] = ContextVar("incarnation", default=0)
 ENVIRONMENT = 0
@@ -27,18 +29,15 @@ ENVIRONMENT = 0
 class SimulationLoop(VirtualTimeLoop):
     """An event loop in virtual time whose callbacks belong to incarnations of processes."""
 
-    _ready: Any  # private to asyncio.BaseEventLoop
-
     def __init__(self) -> None:
         super().__init__()
         self.environment = Context()
         """The context of incarnation 0, for timers that the environment sets on behalf of others."""
         self.tasks: list[asyncio.Task[Any]] = []
         self._dead: set[int] = set()
-        self._dropped: list[asyncio.Handle] = []  # kept to close the tasks at the end of the run
-        self._parked: dict[int, tuple[list[asyncio.Handle], list[asyncio.TimerHandle]]] = {}
+        self._dropped: list[LeanHandle] = []  # kept, so that no code of a dead process runs
+        self._parked: dict[int, tuple[list[LeanHandle], list[LeanTimer]]] = {}
         self._marked = False
-        self.set_task_factory(self._new_task)
 
     # ------------------------------------------------------------------ the life of incarnations
 
@@ -76,33 +75,48 @@ class SimulationLoop(VirtualTimeLoop):
         """Whether the incarnation is paused."""
         return incarnation in self._parked
 
-    def revive(self) -> None:
-        """Let dead and paused incarnations run again; only for the end of a run, to close them."""
-        for incarnation in list(self._parked):
-            self.resume(incarnation)
-        self._dead.clear()
-        self._marked = False
-        self._ready.extend(self._dropped)
-        self._dropped = []
+    def abandon(self) -> None:
+        """Close the coroutines of all tasks; only for the end of a run, when nothing they do counts.
+
+        A cancelled task would need turns of the loop, and a traceback, for each of its frames.  A
+        coroutine that is closed runs its ``finally`` blocks at once; one that awaits there is left.
+        """
+        self._ready.clear()
+        self._scheduled.clear()
+        self._dropped, self._parked = [], {}
+        tasks, self.tasks = self.tasks, []
+        for task in tasks:
+            if task.done():
+                if not task.cancelled():
+                    task.exception()  # has been seen
+                continue
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 - it is meant
+            with suppress(Exception, BaseExceptionGroup, GeneratorExit, asyncio.CancelledError):
+                task.get_coro().close()
+        self._ready.clear()
+        self._scheduled.clear()
 
     # ------------------------------------------------------------------------------ scheduling
 
-    def call_soon(  # type: ignore[override]  # without the type variables of typeshed
+    def call_soon(  # type: ignore[override]  # see LeanTurns
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
-    ) -> asyncio.Handle:
+    ) -> LeanHandle:
         """Run a callback in the next turn, unless its process is dead or paused."""
+        if context is None:
+            context = copy_context()
+        handle = LeanHandle((0.0, 0, context, callback, args))
         if self._marked:
-            owner = (context if context is not None else copy_context()).get(INCARNATION, 0)
+            owner = context.get(INCARNATION, ENVIRONMENT)
             parked = self._parked.get(owner)
             if owner in self._dead or parked is not None:
-                handle = asyncio.Handle(callback, args, self, context)
                 (self._dropped if parked is None else parked[0]).append(handle)
                 return handle
-        return super().call_soon(callback, *args, context=context)
+        self._ready.append(handle)
+        return handle
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> LeanTimer:
         """Run a callback at a time, unless its process is dead; a paused process runs it later."""
         timer = super().call_at(when, callback, *args, context=context)
         if self._marked:
@@ -115,30 +129,35 @@ class SimulationLoop(VirtualTimeLoop):
                 self._parked[owner][1].append(timer)
         return timer
 
-    def _take_ready(self, incarnation: int) -> list[asyncio.Handle]:
+    def _take_ready(self, incarnation: int) -> list[LeanHandle]:
         """Replace the callbacks that are ready by cancelled ones; return copies of them.
 
         They cannot be removed: the loop has counted how many callbacks it runs in this turn.
         """
-        taken: list[asyncio.Handle] = []
+        taken: list[LeanHandle] = []
         for handle in self._ready:
             if _owner(handle) == incarnation and not handle.cancelled():
-                taken.append(_copy(handle))
+                taken.append(handle.copy())
                 handle.cancel()
         return taken
 
-    def _new_task(self, _loop: Any, coro: Any, **options: Any) -> "asyncio.Task[Any]":
-        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, **options)
+    def create_task(  # type: ignore[override]  # without the type variables of typeshed
+        self, coro: Any, *, name: str | None = None, context: Context | None = None
+    ) -> "asyncio.Task[Any]":
+        """Start a task; the run closes it at its end."""
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context)
         self.tasks.append(task)
         return task
 
+    def _make_self_pipe(self) -> None:
+        """Make no sockets: nothing outside this thread wakes the loop."""
+        self._ssock = self._csock = None
 
-def _owner(handle: asyncio.Handle) -> int:
-    """Return the incarnation to which a callback belongs."""
-    context: Context | None = getattr(handle, "_context", None)
-    return ENVIRONMENT if context is None else context.get(INCARNATION, ENVIRONMENT)
+    def _close_self_pipe(self) -> None:
+        """Do nothing."""
 
 
-def _copy(handle: Any) -> asyncio.Handle:
-    callback, args, loop = handle._callback, handle._args, handle._loop  # noqa: SLF001 - a copy
-    return asyncio.Handle(callback, args, loop, handle._context)  # noqa: SLF001
+def _owner(planned: Any) -> int:
+    """Return the incarnation to which a callback or timer belongs."""
+    context: Context = planned.context
+    return context.get(INCARNATION, ENVIRONMENT)

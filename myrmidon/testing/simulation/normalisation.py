@@ -15,12 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from myrmidon.api.objects.accessors import Json, owners_of, uid_of
 from myrmidon.testing.simulation.embedded import DRIFT, MARK
 
 _DROPPED = frozenset({
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
 })  # fmt: skip
+_CHANGING = _DROPPED - {
+    "generation"
+}  # of an object's metadata; its status refers to the generation
+_KNOWN_MAX = 4096
 _UNORDERED = frozenset({"conditions", "resourceRefs", "ownerReferences", "finalizers"})
 _ALLOCATED = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)")
@@ -72,7 +78,10 @@ def _role(obj: Json, known: Mapping[str, str], counted: dict[str, int]) -> str:
 
 
 def normalised(objects: list[Json], masks: Masks) -> dict[str, Json]:
-    """Return the objects by role, without what differs between two runs with the same specs."""
+    """Return the objects by role, without what differs between two runs with the same specs.
+
+    The results are shared between runs and must not be changed.
+    """
     kept = [obj for obj in objects if obj["kind"] not in _LEFT_OUT and not _is_of_the_cluster(obj)]
     ordered = sorted(kept, key=lambda obj: int(obj["metadata"]["resourceVersion"]))
     ordered.sort(key=lambda obj: obj["metadata"].get("creationTimestamp", ""))
@@ -84,11 +93,20 @@ def normalised(objects: list[Json], masks: Masks) -> dict[str, Json]:
         if obj["metadata"].get("generateName")
     }
     found: dict[str, Json] = {}
+    shown = _Names(names, generated)
+    told = (tuple(names.items()), tuple(generated.items()))
     for obj in ordered:
         if obj["kind"] in masks.kinds:
             continue
         role = roles[uid_of(obj)]
-        found[role] = _object(obj, _Names(names, generated), masks, role)
+        dropped = tuple(_paths_to_drop(masks, role)) if masks.paths or masks.ignored else ()
+        text = _text_of(obj)
+        made = _known.get((text, told, dropped)) if text is not None else None
+        if made is None:
+            made = _object(obj, shown, dropped)
+            if text is not None:
+                _keep((text, told, dropped), made)
+        found[role] = made
     return found
 
 
@@ -99,13 +117,32 @@ def _is_of_the_cluster(obj: Json) -> bool:
     )
 
 
+_known: dict[tuple[Any, ...], Json] = {}
+"""Normalised objects by everything that they depend on: most runs of a scenario end alike."""
+
+
+def _keep(key: tuple[Any, ...], made: Json) -> None:
+    if len(_known) >= _KNOWN_MAX:
+        _known.clear()
+    _known[key] = made
+
+
+def _text_of(obj: Json) -> bytes | None:
+    """Return all of an object that normalisation looks at, as JSON; None if orjson cannot write it."""
+    meta = {key: value for key, value in obj["metadata"].items() if key not in _CHANGING}
+    try:
+        return orjson.dumps({**obj, "metadata": meta})
+    except TypeError:
+        return None
+
+
 @dataclass(slots=True)
 class _Names:
     uids: Mapping[str, str]
     generated: Mapping[str, str]
 
 
-def _object(obj: Json, names: _Names, masks: Masks, role: str) -> Json:
+def _object(obj: Json, names: _Names, dropped: Iterable[str]) -> Json:
     generation = obj["metadata"].get("generation")
     made: Json = _value(obj, names, generation)
     labels = made["metadata"].get("labels")
@@ -119,7 +156,7 @@ def _object(obj: Json, names: _Names, masks: Masks, role: str) -> Json:
         annotations.pop(_REVISION, None)
     if made.get("kind") == "Service":
         made["spec"] = _without(made.get("spec", {}))
-    for path in _paths_to_drop(masks, role):
+    for path in dropped:
         _drop(made, path)
     return made
 

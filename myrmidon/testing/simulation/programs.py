@@ -11,7 +11,7 @@ A program is made anew for each incarnation, so that no memory survives a crash.
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from myrmidon.api.clock import Clock
@@ -123,12 +123,9 @@ class Recipe:
                     f"{make!r} is an instance; each process of a simulation needs its own.\n"
                     "  fix: pass the class, or a function that returns a new controller"
                 )
-        self._makes, self._options = makes, options or ManagerOptions()
-        first = [make() for make in makes]
-        self.is_plain = not all(isinstance(one, Controller) for one in first)
-        self.controllers = [type(one) for one in first if isinstance(one, Controller)]
-        self.definitions = _definitions(first)
-        self.kinds = _kinds(first)
+        self._makes, self._options = makes, options or _default_options()
+        known = _known(tuple(makes))
+        self.is_plain, self.controllers, self.definitions, self.kinds = known
         self.quiet_seconds = QUIET_SECONDS if self.is_plain else 0.0
 
     def make(
@@ -145,12 +142,56 @@ class Recipe:
         made = [make() for make in self._makes]
         if self.is_plain:
             return PlainProgram(made[0], transport, clock)
-        options = replace(self._options, seed=seed)
+        options = _incarnated(self._options, seed, identity if replicas > 1 else "")
         if on_write is not None and options.on_write is None:
             options = replace(options, on_write=on_write)
-        if replicas > 1:
-            options = replace(options, leader_election=True, identity=identity)
         return ManagerProgram(made, options, transport, clock)
+
+
+@cache
+def _default_options() -> ManagerOptions:
+    return ManagerOptions()
+
+
+def _incarnated(options: ManagerOptions, seed: int, identity: str) -> ManagerOptions:
+    """Return the options of one incarnation; kept, because to check all options costs more than a pass."""
+    try:
+        return _kept(options, seed, identity)
+    except TypeError:  # an option cannot be hashed
+        return _seeded(options, seed, identity)
+
+
+@lru_cache(maxsize=256)
+def _kept(options: ManagerOptions, seed: int, identity: str) -> ManagerOptions:
+    return _seeded(options, seed, identity)
+
+
+def _seeded(options: ManagerOptions, seed: int, identity: str) -> ManagerOptions:
+    if identity:
+        return replace(options, seed=seed, leader_election=True, identity=identity)
+    return replace(options, seed=seed)
+
+
+_Known: TypeAlias = tuple[bool, list[type[Controller[Any]]], list[Json], list[str]]
+
+
+def _known(makes: tuple[Make, ...]) -> _Known:
+    """Return whether a program is plain, its controllers, their definitions and their kinds."""
+    given: tuple[Any, ...] = makes
+    is_class = all(isinstance(make, type) and issubclass(make, Controller) for make in given)
+    return _looked_at_class(makes) if is_class else _looked_at(makes)
+
+
+def _looked_at(makes: tuple[Make, ...]) -> _Known:
+    first = [make() for make in makes]
+    is_plain = not all(isinstance(one, Controller) for one in first)
+    controllers = [type(one) for one in first if isinstance(one, Controller)]
+    return is_plain, controllers, _definitions(first), _kinds(first)
+
+
+@lru_cache(maxsize=256)
+def _looked_at_class(makes: tuple[Make, ...]) -> _Known:
+    return _looked_at(makes)
 
 
 def _definitions(made: Sequence[Any]) -> list[Json]:

@@ -84,12 +84,13 @@ def name_in(subject: RequestSubject, request: HttpRequest, answered: bytes = b""
     """Return the name of the object; that of a create is in its body or in the answer to it."""
     if subject.name:
         return subject.name
-    for body in (answered, request.body):
-        if body:
-            try:
-                found = (orjson.loads(body).get("metadata") or {}).get("name", "")
-            except (ValueError, AttributeError):
-                continue
-            if found:
-                return str(found)
-    return ""
+    return _name_of(answered) or _name_of(request.body)
+
+
+@lru_cache(maxsize=1024)
+def _name_of(body: bytes) -> str:
+    """Return the name of the object in a body; kept, because every run of a scenario asks again."""
+    try:
+        return str((orjson.loads(body).get("metadata") or {}).get("name", "")) if body else ""
+    except (ValueError, AttributeError):
+        return ""

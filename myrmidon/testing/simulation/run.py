@@ -293,7 +293,7 @@ class Run:
         if process >= 0 and self.processes[process].replicas > 1:
             self.renewals[len(self.trace.commits)] = self.processes[process].issued
         self.trace.commits.append(Commit(revision, now, name, process, incarnation))
-        if self.server.store.all_changes(after=revision - 1)[-1].resource != _LEASES:
+        if self.server.store.last_change().resource != _LEASES:
             self._changed_at = now
         if self.monitors.all:
             self.monitors.check(now)
@@ -373,21 +373,9 @@ class Run:
         if self.has_begun:
             self._housekeeping.stop()
             self.server.store.rollback(self.template.checkpoint.store)
-        for task in self.loop.tasks:
-            if not task.done():
-                task.cancel()
-        self.loop.revive()
-        self.loop.run_until_complete(_drained(self.loop))
+        self.loop.abandon()
         self.loop.close()
 
 
 def _namespace(name: str) -> Json:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-
-
-async def _drained(loop: SimulationLoop) -> None:
-    """Wait until all cancelled tasks have ended."""
-    await quiesced(loop)
-    for task in loop.tasks:
-        if task.done() and not task.cancelled():
-            task.exception()

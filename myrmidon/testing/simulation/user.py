@@ -15,6 +15,7 @@ from myrmidon.api.objects.accessors import Json, is_deleting, namespace_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError, UsageError
 from myrmidon.io.client import Client
 from myrmidon.sets.outputs.manifests import manifest_of
@@ -251,6 +252,12 @@ class ScenarioUser:
         return ObjectRef(kind, manifest["metadata"]["name"], where)
 
     def _ref(self, obj: Any) -> ObjectRef:
+        if isinstance(obj, Resource):
+            kind = type(obj).KIND
+            found = self._run.server.core.registry.find(kind.group, kind.version, kind.plural)
+            if found is not None:
+                where = (obj.namespace or self._run.namespace) if kind.namespaced else ""
+                return ObjectRef(found.kind, obj.name, where)
         return self._place(manifest_of(obj))
 
     def _note(self, what: str, ref: ObjectRef, body: Json) -> None:

@@ -69,10 +69,7 @@ def test_no_code_of_a_killed_incarnation_runs_again() -> None:
         assert done == ["lives", "finally lives"]
 
     loop.run_until_complete(main())
-    for task in loop.tasks:
-        task.cancel()
-    loop.revive()
-    loop.run_until_complete(asyncio.wait(list(loop.tasks)))
+    loop.abandon()
     loop.close()
 
 

@@ -20,23 +20,10 @@ class JudgedChange(NamedTuple):
     before: Json | None
     after: Json
     deleted: bool
-
-    @property
-    def by_controller(self) -> bool:
-        """Whether a process of a controller made it."""
-        return self.process >= 0
-
-    @property
-    def verb(self) -> str:
-        """Return what happened: create, update or delete."""
-        return "delete" if self.deleted else "update" if self.before is not None else "create"
-
-    @property
-    def name(self) -> str:
-        """The object in words."""
-        meta = self.after["metadata"]
-        where = f"{meta['namespace']}/" if meta.get("namespace") else ""
-        return f"{self.after['kind']} {where}{meta['name']}"
+    by_controller: bool  # whether a process of a controller made it
+    verb: str  # create, update or delete
+    name: str  # the object in words
+    uid: str
 
 
 def changes_of(run: Run) -> Iterator[JudgedChange]:
@@ -47,9 +34,13 @@ def changes_of(run: Run) -> Iterator[JudgedChange]:
         found = commits.get(stored.revision)
         if found is None or stored.record.value.get("kind") in NOT_JUDGED:
             continue
-        index, commit = found
+        index, (_, at, writer, process, incarnation) = found
+        after = stored.record.value
+        before = stored.before.value if stored.before is not None else None
+        verb = "delete" if stored.deleted else "create" if before is None else "update"
+        meta = after["metadata"]
+        where = f"{meta['namespace']}/" if meta.get("namespace") else ""
         yield JudgedChange(
-            index, commit.at, commit.writer, commit.process, commit.incarnation,
-            stored.before.value if stored.before is not None else None,
-            stored.record.value, stored.deleted,
+            index, at, writer, process, incarnation, before, after, stored.deleted, process >= 0,
+            verb, f"{after['kind']} {where}{meta['name']}", str(meta.get("uid", "")),
         )  # fmt: skip

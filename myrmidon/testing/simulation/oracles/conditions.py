@@ -36,7 +36,7 @@ def check_generations(run: Run, changes: Sequence[JudgedChange]) -> None:
         observed = status.get("observedGeneration") if isinstance(status, dict) else None
         if not isinstance(observed, int) or change.deleted or not change.by_controller:
             continue
-        uid, generation = uid_of(change.after), generation_of(change.after)
+        uid, generation = change.uid, generation_of(change.after)
         if observed > generation:
             run.fail(
                 "O9",
@@ -79,11 +79,10 @@ def ready_moments(
     living: dict[str, Json] = {}
     kinds = {kind for recipe, _ in run.recipes for kind in recipe.kinds}
     for change in changes:
-        uid = uid_of(change.after)
         if change.deleted:
-            living.pop(uid, None)
+            living.pop(change.uid, None)
         else:
-            living[uid] = change.after
+            living[change.uid] = change.after
         if change.after["kind"] in kinds and says_ready(change):
             yield change, children_of(change.after, living.values())
 
@@ -133,6 +132,8 @@ def _wrong(
         return f"{role} does not exist"
     if role not in expected:
         return f"{role} still exists"
+    if expected[role] == children[role]:
+        return ""
     for path in differing_paths(expected[role], children[role]):
         if not any(path.startswith(loose) for known, loose in worlds.loose if known == kind):
             return f"{path} of {role} is not as the spec says"

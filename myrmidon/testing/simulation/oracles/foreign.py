@@ -4,16 +4,9 @@ A controller may remove what it, or another replica of it, has added.  Everythin
 programs: a finalizer that vanishes early lets an object go before its cleanup was done.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from myrmidon.api.objects.accessors import (
-    Json,
-    controller_of,
-    finalizers_of,
-    namespace_of,
-    owners_of,
-    uid_of,
-)
+from myrmidon.api.objects.accessors import Json, controller_of, namespace_of, owners_of
 from myrmidon.testing.simulation.embedded import DRIFT, MARK
 from myrmidon.testing.simulation.oracles.commits import JudgedChange
 from myrmidon.testing.simulation.run import Run
@@ -22,18 +15,20 @@ from myrmidon.testing.simulation.run import Run
 def check_foreign(run: Run, changes: Sequence[JudgedChange]) -> None:
     """Fail if a controller removed what it had not added, or deleted what was not its own."""
     added: dict[tuple[str, int], set[str]] = {}
-    uids = {uid_of(one.after) for one in changes if one.verb == "create"}
+    uids = {one.uid for one in changes if one.verb == "create"}
     for change in changes:
-        before = _entries(change.before)
-        after = _entries(None if change.deleted else change.after)
-        if change.by_controller:
-            deployment = id(run.processes[change.process].group)
-            mine = added.setdefault((uid_of(change.after), deployment), set())
-            mine |= {*after} - {*before}
-            if not change.deleted:
-                _check_removed(run, change, sorted({*before} - {*after} - mine))
-            else:
-                _check_deleted(run, change, uids)
+        if not change.by_controller:
+            continue
+        if change.deleted:
+            _check_deleted(run, change, uids)
+            continue
+        before, after = _entries(change.before), _entries(change.after)
+        if before == after:
+            continue
+        deployment = id(run.processes[change.process].group)
+        mine = added.setdefault((change.uid, deployment), set())
+        mine |= after - before
+        _check_removed(run, change, sorted(before - after - mine))
 
 
 def _check_removed(run: Run, change: JudgedChange, removed: list[str]) -> None:
@@ -55,13 +50,17 @@ def _check_deleted(run: Run, change: JudgedChange, uids: set[str]) -> None:
         )
 
 
-def _entries(obj: Json | None) -> Mapping[str, None]:
+def _entries(obj: Json | None) -> set[str]:
     if obj is None:
-        return {}
+        return set()
     meta = obj["metadata"]
-    found = {f"finalizer {one}": None for one in finalizers_of(obj)}
-    found |= {f"label {key}": None for key in meta.get("labels") or {} if key not in (MARK, DRIFT)}
-    return found | {f"annotation {key}": None for key in meta.get("annotations") or {}}
+    found = {f"finalizer {one}" for one in meta.get("finalizers") or ()}
+    for key in meta.get("labels") or ():
+        if key not in (MARK, DRIFT):
+            found.add(f"label {key}")
+    for key in meta.get("annotations") or ():
+        found.add(f"annotation {key}")
+    return found
 
 
 def check_owners(run: Run, changes: Sequence[JudgedChange]) -> None:
@@ -72,7 +71,7 @@ def check_owners(run: Run, changes: Sequence[JudgedChange]) -> None:
     """
     living: dict[str, Json] = {}
     for change in changes:
-        living[uid_of(change.after)] = change.after
+        living[change.uid] = change.after
         if not change.by_controller or change.deleted:
             continue
         for reference in owners_of(change.after):

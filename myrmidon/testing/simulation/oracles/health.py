@@ -6,6 +6,7 @@ was stopped does not count: no client can call it back, and the write must fail 
 O14: the events of one watch are in order, and none comes twice without a fault.  This checks us.
 """
 
+import re
 from collections.abc import Sequence
 
 import orjson
@@ -16,6 +17,7 @@ from myrmidon.testing.simulation.run import Run
 from myrmidon.testing.simulation.trace import Delivered
 
 LEASE_SECONDS = 15.0
+_VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 
 
 def check_processes(run: Run) -> None:
@@ -52,7 +54,15 @@ def check_watches(run: Run) -> None:
     for entry in run.trace.entries:
         if type(entry) is not Delivered:
             continue
-        version = int(orjson.loads(entry.line)["object"]["metadata"]["resourceVersion"])
+        version = _version_in(entry.line)
         if version < last.get(entry.stream, 0) and not entry.line.startswith(b'{"type":"ADDED"'):
             run.fail("O14", entry.kind, f"a watch of {entry.kind} went back to version {version}")
         last[entry.stream] = max(version, last.get(entry.stream, 0))
+
+
+def _version_in(line: bytes) -> int:
+    """Return the resourceVersion of the object in an event."""
+    found = _VERSION.findall(line)
+    if len(found) == 1:
+        return int(found[0])
+    return int(orjson.loads(line)["object"]["metadata"]["resourceVersion"])

@@ -78,8 +78,7 @@ def _summary(changes: list[JudgedChange]) -> dict[tuple[str, str], int]:
     for change in changes:
         if not change.by_controller or change.verb == "update":
             continue
-        uid = change.after["metadata"].get("uid", "")
-        role = roles.get(uid, change.name).partition(" #")[0]
+        role = roles.get(change.uid, change.name).partition(" #")[0]
         found[change.verb, role] = found.get((change.verb, role), 0) + 1
     return found
 

@@ -31,10 +31,13 @@ def check_rest(run: Run, changes: Sequence[JudgedChange]) -> None:
 
 def check_fights(run: Run, changes: Sequence[JudgedChange]) -> None:
     """Fail if an object goes back and forth between two states, or is written very often."""
-    history: dict[str, list[tuple[Json, bool]]] = {}
+    history: dict[str, list[JudgedChange]] = {}
     for change in changes:
-        history.setdefault(change.name, []).append((_content(change), change.by_controller))
-    for name, seen in history.items():
+        history.setdefault(change.name, []).append(change)
+    for name, made in history.items():
+        if len(made) <= FIGHT_MAX:
+            continue
+        seen = [(_content(one), one.by_controller) for one in made]
         states = [content for content, by_controller in seen if by_controller]
         back = sum(
             1 for (first, _), (middle, _), (last, by_controller) in zip(seen, seen[1:], seen[2:], strict=False)
