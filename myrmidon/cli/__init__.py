@@ -4,6 +4,7 @@ main             arguments to a command
 rights_check     which rights of the generated role the server does not grant
 completions      completion scripts for shells
 parser           short answers to wrong arguments
+progress         the line that says what a slow command does, on a terminal
 commands/        one module for each command
 local/           the embedded server on this machine, and the live view of ``myrmidon dev``
 targets          from the argument TARGET to controller classes

@@ -27,6 +27,7 @@ from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
 from myrmidon.cli.files import write_file
 from myrmidon.cli.parser import count
+from myrmidon.cli.progress import doing
 from myrmidon.cli.projects import PYPROJECT
 from myrmidon.cli.scaffold.requirements import exact_requirement
 from myrmidon.cli.targets import in_the_image, load, load_definitions, program_folder
@@ -97,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
         controllers, resources = load_definitions(args.target)
     else:
         controllers = load(args.target)
+    doing(f"generating {args.what}")
     name = args.name or (controllers[0].name if controllers else "types")
     packaging = Packaging(
         name=name,

@@ -24,6 +24,7 @@ from typing import Any
 
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.progress import ready
 from myrmidon.cli.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.rights_check import missing_rights, needed
 from myrmidon.cli.settings import add_settings
@@ -191,6 +192,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
     controllers = [_made(cls, args) for cls in load(args.target)]
+    ready()  # from here on the log says what happens
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
         runner.run(_run(controllers, args))
     return 0
