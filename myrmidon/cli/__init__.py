@@ -8,6 +8,7 @@ progress         the line that says what a slow command does, on a terminal
 commands/        one module for each command
 local/           the embedded server on this machine, and the live view of ``myrmidon dev``
 targets          from the argument TARGET to controller classes
+samples          the files sample*.yaml beside the controllers
 projects         the controller in a folder with a pyproject.toml
 scaffold/        the project that ``myrmidon init`` writes
 import_errors    what is wrong with a module that cannot be imported

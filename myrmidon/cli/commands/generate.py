@@ -119,7 +119,11 @@ def run(args: argparse.Namespace) -> int:
     elif args.what == "bundle":
         _check_is_folder(folder)
         _check_version(args.bundle_version)
-        made = bundle(controllers, packaging, args.bundle_version)
+        # Imported here: the samples are read by the test kit, which the other manifests do not need.
+        from myrmidon.cli.samples import samples_of  # noqa: PLC0415
+
+        samples = samples_of(controllers, args.target)
+        made = bundle(controllers, packaging, args.bundle_version, samples)
     else:
         made = files(args.what, controllers, packaging, resources)
     if args.what in ("crd", "all", "helm", "bundle"):
