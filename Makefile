@@ -70,8 +70,12 @@ test-first-day: $(INSTALLED)  ## From a wheel to an image that runs on a real AP
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m pytest -n 0 -s -o faulthandler_timeout=0 -m first_day tests/first_day
 
+test-fresh:           ## A fresh clone of the last commit: make demo, make test, with their times
+	@$(call check_python)
+	@$(PYTHON) tests/fresh_clone.py
+
 soak: $(INSTALLED)    ## Faults for SOAK_MINUTES (10) on a real API server: three replicas, then a verdict
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m tests.soak
 
-.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-first-day soak
+.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-first-day test-fresh soak

@@ -9,7 +9,7 @@ from myrmidon.cli.main import COMMANDS, EXIT_CODES
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 _HEAD = """# Commands
 
-`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server or a forbidden verb is one sentence that says what and how to fix it, on standard error.
+`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server or a forbidden verb is one sentence that says what and how to fix it, on standard error. On a terminal, a command that is silent for more than two seconds says there what it does and since when.
 
 This page is made from the parsers by `python docs/commands.py`, and a test holds it against them.
 

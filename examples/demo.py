@@ -16,6 +16,7 @@ from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.cli.commands.dev import is_all_ready, unready
 from myrmidon.cli.local.views import LiveView, view_for
 from myrmidon.cli.local.workbench import Workbench
+from myrmidon.cli.progress import ready, showing
 from myrmidon.errors import MyrmidonError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.observability.snapshot import Snapshot
@@ -88,6 +89,7 @@ async def main() -> None:
     bench = Workbench(TARGET, clock)
     async with bench.serving(port=0):
         await bench.open()
+        ready()
         view = view_for("myrmidon demo")
         try:
             async with asyncio.TaskGroup() as group:
@@ -101,6 +103,7 @@ async def main() -> None:
 
 if __name__ == "__main__":
     try:
-        asyncio.run(main())
+        with showing("starting the embedded API server"):
+            asyncio.run(main())
     except* MyrmidonError as errors:
         sys.exit(f"error: {errors.exceptions[0]}")

@@ -8,6 +8,7 @@ import pytest
 
 import myrmidon
 from myrmidon.cli.local.embedded_server import write_kubeconfig
+from tests.first_day.image_sizes import documented
 
 HEAVY = (
     "kubernetes_asyncio", "aiohttp", "asyncio", "deepdiff", "prometheus_client", "ssl", "yaml",
@@ -16,9 +17,10 @@ HEAVY = (
 
 NOT_FOR_RUN = (
     "myrmidon.apiserver", "myrmidon.testing", "myrmidon.cli.local", "myrmidon.cli.scaffold",
-    "kubernetes_asyncio", "deepdiff", "rich", "pygments", "hypothesis", "pytest",
+    "kubernetes_asyncio", "deepdiff", "cachebox", "orderly_set", "rich", "pygments", "markdown_it",
+    "mdurl", "hypothesis", "pytest",
 )  # fmt: skip
-"""What an image does not need; ``docs/how-to/run-in-a-cluster.md`` says so."""
+"""What ``myrmidon run`` does not import, and so what an image does not need."""
 
 
 def test_an_unknown_name_is_an_error() -> None:
@@ -60,3 +62,8 @@ def test_running_a_controller_loads_neither_the_embedded_server_nor_the_models(
 
     assert "127.0.0.1:1" in ran.stderr
     assert ran.stdout.split() == []
+
+
+def test_the_documentation_removes_only_what_running_does_not_import() -> None:
+    """The page names folders of an image that may be removed."""
+    assert set(documented().modules) <= set(NOT_FOR_RUN)

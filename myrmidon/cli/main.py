@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from myrmidon.cli.arguments.parser import Parser
+from myrmidon.cli.progress import showing
 from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 
 COMMANDS = {
@@ -46,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status, see ``EXIT_CODES``."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        with showing("starting"):
+            return _run(arguments)
     except MyrmidonError as error:
         _tell(error)
         return 2 if isinstance(error, UsageError | DefinitionError) else 1

@@ -43,6 +43,16 @@ class Logger:
         self._logger = logging.getLogger(to) if isinstance(to, str) else to
         self._facts = facts
 
+    @property
+    def target(self) -> logging.Logger:
+        """The logger of the standard library that gets the records."""
+        return self._logger
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts that every line has."""
+        return self._facts
+
     def having(self, **facts: Any) -> "Logger":
         """Return a logger that adds these facts to every line as well."""
         return Logger(self._logger, **{**self._facts, **facts})

@@ -83,7 +83,6 @@ class Manager:
     ) -> None:
         self._definitions = tuple(definitions)
         self.options = options or ManagerOptions()
-        self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
         self._runs: list[ControllerRun] = []
         self._process: Process | None = None
         self._controllers: list[Controller[Any]] = []
@@ -95,17 +94,16 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         tracer = self.options.tracer
-        self._tracing = Tracing(tracer) if tracer is not None else None
+        self._tracing = None if tracer is None else Tracing(tracer, self._clock)
+        self.metrics = metrics or Metrics(
+            per_object=self.options.per_object_metrics,
+            exemplar=None if self._tracing is None else self._tracing.exemplar,
+        )
         self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._supervisor: Supervisor | None = None
         self._clients = Clients(
-            self.options,
-            self._clock,
-            self._rng,
-            self.metrics,
-            self._log,
-            tracing=self._tracing,
+            self.options, self._clock, self._rng, self.metrics, self._log, tracing=self._tracing
         )
         self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}

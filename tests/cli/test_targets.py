@@ -157,6 +157,13 @@ def test_projects_of_one_name(tmp_path: Path) -> None:
         assert Path(str(sys.modules[found.__module__].__file__)).is_relative_to(folder)
 
 
+def test_a_copy_that_cannot_be_imported_is_not_a_second_program(tmp_path: Path) -> None:
+    """Such as a folder that was saved as ``shop_kept.orig`` before a change."""
+    folder = project(tmp_path / "shops", "shop_kept", "shop_kept.orig", "shop-kept")
+    (found,) = load([f"{folder}:WebApps"])
+    assert found.__module__ == "shop_kept.controller"
+
+
 def test_a_project_with_several_controllers(tmp_path: Path) -> None:
     """The folder does not say which one is meant; one in the folder itself comes first."""
     folder = project(tmp_path / "shops", "one", "two")

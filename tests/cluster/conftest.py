@@ -6,10 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from tests.cluster.controlplane.binaries import UnavailableError, find
-from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
+from tests.cluster.controlplane.controlplane import ControlPlane
+from tests.cluster.controlplane.fixtures import controlplane
 from tests.cluster.lives import Life, definition
 from tests.cluster.running import Running, running
+
+__all__ = ["controlplane"]
 
 HERE = Path(__file__).parent
 
@@ -20,17 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("cluster")
-
-
-@pytest.fixture(scope="session")
-def controlplane() -> Iterator[ControlPlane]:
-    """One control plane for the whole run; without binaries all its tests are skipped."""
-    try:
-        binaries = find()
-    except UnavailableError as error:
-        pytest.skip(str(error))
-    with ControlPlane(binaries, controllers=CONTROLLERS, audit=True) as plane:
-        yield plane
 
 
 @pytest.fixture(scope="module")

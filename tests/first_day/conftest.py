@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.controlplane.binaries import UnavailableError, find
-from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
+from tests.cluster.controlplane.fixtures import controlplane
+
+__all__ = ["controlplane"]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -27,17 +28,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("first_day")
             if not is_wanted:
                 item.add_marker(pytest.mark.skip(reason="`make test-first-day` runs these"))
-
-
-@pytest.fixture(scope="session")
-def controlplane() -> Iterator[ControlPlane]:
-    """A real API server with an audit log."""
-    try:
-        binaries = find()
-    except UnavailableError as error:
-        pytest.skip(str(error))
-    with ControlPlane(binaries, controllers=CONTROLLERS, audit=True) as plane:
-        yield plane
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -63,7 +63,7 @@ def build(context: Path, base: Path, work: Path, environ: Mapping[str, str]) -> 
         assert image is not None, "a Dockerfile begins with FROM"
         match word:
             case "RUN":
-                _run(rest, image, environ)
+                run(rest, image, environ)
             case "COPY":
                 _copy(rest, image, stages, context)
             case _:
@@ -97,7 +97,8 @@ def _set(word: str, rest: str, image: Image) -> None:
             raise AssertionError(f"{word} is not known to this executor")
 
 
-def _run(command: str, image: Image, environ: Mapping[str, str]) -> None:
+def run(command: str, image: Image, environ: Mapping[str, str]) -> None:
+    """Execute a RUN instruction in an image; fail with its output if it fails."""
     script = f"cd {image.folder} && {command}"
     chroot = ["chroot", f"--userspec={image.user}", str(image.root), "/bin/sh", "-ec", script]
     ran = subprocess.run(

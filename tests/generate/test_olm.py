@@ -1,6 +1,7 @@
 """The OLM bundle: the layout that a catalog reads, and the rights that `generate rbac` grants."""
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from myrmidon import Manages, kinds
 from myrmidon.cli.commands import generate
+from myrmidon.cli.main import main
 from myrmidon.errors import UsageError
 from myrmidon.generate import Packaging, files
 from myrmidon.generate.manifests.olm import bundle
@@ -94,3 +96,28 @@ def test_the_command_writes_and_compares_a_bundle(tmp_path: Path) -> None:
         generate.run(parser.parse_args([*common, "--bundle-version", "two"]))
     with pytest.raises(UsageError, match="fix: name the folder"):
         generate.run(parser.parse_args(common[:2]))
+
+
+def test_samples_of_the_kind_are_examples(tmp_path: Path) -> None:
+    """The files beside the controller are read; `--check` compares them as well."""
+    arguments = ["generate", "bundle", "examples/web_app", "-o", str(tmp_path)]
+    assert main(arguments) == 0
+    (path,) = (tmp_path / "manifests").glob("*.clusterserviceversion.yaml")
+    version = yaml.safe_load(path.read_text())
+    examples = json.loads(version["metadata"]["annotations"]["alm-examples"])
+
+    assert {each["kind"] for each in examples} == {"WebApp"}
+    assert main([*arguments, "--check"]) == 0
+
+
+def test_samples_of_other_kinds_are_not_examples() -> None:
+    """OLM refuses a version with an example of a kind that it does not own."""
+    other = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
+    made = bundle([WebApps], PACKAGING, "1.0.0", [other])
+    assert "alm-examples" not in loaded(made, VERSION)["metadata"]["annotations"]
+
+
+def test_without_samples_there_are_no_examples() -> None:
+    """The annotation is left out, not empty."""
+    annotations = loaded(bundle([WebApps], PACKAGING, "1.0.0"), VERSION)["metadata"]["annotations"]
+    assert "alm-examples" not in annotations

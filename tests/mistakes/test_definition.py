@@ -46,6 +46,18 @@ def controller(body: str) -> str:
 
 
 MISTAKES = {
+    "misspelled rule of a field": Mistake(
+        "from pydantic import Field\nclass Other(Model):\n    text: str = Field(min_lenght=1)\n",
+        "Other.text has Field(min_lenght=...), which is not a rule and would have no effect.",
+        "write min_length=",
+        line=1,
+    ),
+    "rule under its name in JSON Schema": Mistake(
+        "from pydantic import Field\nclass Other(Model):\n    size: int = Field(minimum=1)\n",
+        "Other.size has Field(minimum=...), which is not a rule and would have no effect.",
+        "write ge=",
+        line=1,
+    ),
     "forgotten decorator": Mistake(
         controller("    def made(self, thing, out): return Done()\n"),
         "Things has no initial state; 'made' takes `out`, but has no @state.",
@@ -245,6 +257,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # as outside pytest, where it is hidden
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_in_the_code(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -16,40 +16,10 @@ from myrmidon.fsm.context import Context
 from myrmidon.runtime.observability.tracing import global_tracer
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Fault, Harness, Status
+from tests.runtime.spans import Spans
 from tests.runtime.things import Thing, Things, ThingSpec, config_map, thing
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-
-
-class Spans:
-    """A tracer of the SDK and the spans that it has ended."""
-
-    def __init__(self) -> None:
-        sdk = pytest.importorskip("opentelemetry.sdk.trace")
-        export = pytest.importorskip("opentelemetry.sdk.trace.export")
-        memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
-        self._exporter = memory.InMemorySpanExporter()
-        provider = sdk.TracerProvider()
-        provider.add_span_processor(export.SimpleSpanProcessor(self._exporter))
-        self.tracer = provider.get_tracer("test")
-
-    def clear(self) -> None:
-        """Drop the spans so far."""
-        self._exporter.clear()
-
-    def named(self, name: str) -> list[Any]:
-        """Return the ended spans of that name, in the order of their ends."""
-        return [span for span in self._exporter.get_finished_spans() if span.name == name]
-
-    def tree(self) -> dict[str, list[str]]:
-        """Return the names of the spans below each span; roots are below the empty name."""
-        spans = self._exporter.get_finished_spans()
-        names = {span.context.span_id: span.name for span in spans}
-        found: dict[str, list[str]] = {}
-        for span in sorted(spans, key=lambda one: one.start_time):
-            above = names[span.parent.span_id] if span.parent is not None else ""
-            found.setdefault(above, []).append(span.name)
-        return found
 
 
 @pytest.fixture

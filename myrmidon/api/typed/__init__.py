@@ -6,6 +6,7 @@ definitions     the arguments of its class statement, checked at import
 metadata        its attributes that read metadata
 status          Status, the base class of statuses, and the patch of what a pass changed
 model           Model, the base class of everything inside a spec or status
+field_arguments misspelled arguments of pydantic's Field
 markers         what a CustomResourceDefinition can express and a Python type cannot
 scalars         Quantity, Duration, Base64, IntOrString
 strictness      accept and refuse the same values as the API server

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from myrmidon.cli.progress import doing
 from myrmidon.errors import ApiError, TransportError, UnauthorizedError, UsageError
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
@@ -20,7 +21,9 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
 @asynccontextmanager
 async def reading(args: argparse.Namespace) -> AsyncIterator[tuple[Client, Endpoint]]:
     """A client of the chosen cluster, and where that is."""
+    doing("reading the kubeconfig")
     endpoint = await load_endpoint(args.kubeconfig, args.context)
+    doing(f"waiting for the cluster at {endpoint.host}")
     client = Client(HttpTransport(endpoint))
     try:
         yield client, endpoint

@@ -22,6 +22,7 @@ from myrmidon.cli.arguments.files import existing_files
 from myrmidon.cli.arguments.parser import port
 from myrmidon.cli.local.views import LiveView, name_of, view_for
 from myrmidon.cli.local.workbench import Workbench
+from myrmidon.cli.progress import ready
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
@@ -68,6 +69,7 @@ async def _run(args: argparse.Namespace) -> int:
         loop.add_signal_handler(number, stopped.set)
     async with bench.serving(args.port):
         await bench.open()
+        ready()
         if not bench.samples():
             _tell_no_samples(bench, once=args.once)
         view = view_for(f"myrmidon dev {args.target}")

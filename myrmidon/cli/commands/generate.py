@@ -27,6 +27,7 @@ from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
 from myrmidon.cli.arguments.files import write_file
 from myrmidon.cli.arguments.parser import count
+from myrmidon.cli.progress import doing
 from myrmidon.cli.scaffold.requirements import exact_requirement
 from myrmidon.cli.targets.loading import in_the_image, load, load_definitions, program_folder
 from myrmidon.cli.targets.projects import PYPROJECT
@@ -97,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
         controllers, resources = load_definitions(args.target)
     else:
         controllers = load(args.target)
+    doing(f"generating {args.what}")
     name = args.name or (controllers[0].name if controllers else "types")
     packaging = Packaging(
         name=name,
@@ -117,7 +119,11 @@ def run(args: argparse.Namespace) -> int:
     elif args.what == "bundle":
         _check_is_folder(folder)
         _check_version(args.bundle_version)
-        made = bundle(controllers, packaging, args.bundle_version)
+        # Imported here: the samples are read by the test kit, which the other manifests do not need.
+        from myrmidon.cli.targets.samples import samples_of  # noqa: PLC0415
+
+        samples = samples_of(controllers, args.target)
+        made = bundle(controllers, packaging, args.bundle_version, samples)
     else:
         made = files(args.what, controllers, packaging, resources)
     if args.what in ("crd", "all", "helm", "bundle"):

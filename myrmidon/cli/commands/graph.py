@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.cli.arguments.files import write_file
+from myrmidon.cli.progress import doing
 from myrmidon.cli.targets.loading import load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print, write or compare."""
     controllers = load([args.target])
+    doing("drawing the graph")
     wanted = _format(args)
     if wanted == "svg" and len(controllers) > 1:
         names = ", ".join(each.__name__ for each in controllers)

@@ -29,6 +29,7 @@ from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
 from myrmidon.cli.arguments.named_objects import missing
 from myrmidon.cli.plans.external_calls import external_calls
 from myrmidon.cli.plans.planned_writes import story, told_write
+from myrmidon.cli.progress import doing
 from myrmidon.cli.targets.loading import load, made
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
@@ -206,6 +207,7 @@ def _tell(
     manifests: list[Json],
     namespace: str,
 ) -> None:
+    doing(f"planning a pass over {ref}")
     options = ManagerOptions(trace=True, seed=0, planning=True)
     remotes = {name: ApiServer() for name in clusters_of(cls)}
     with Harness(

@@ -16,6 +16,7 @@ from myrmidon.api.objects.conditions import READY, find, is_ready
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
 from myrmidon.cli.arguments.named_objects import add_object_arguments, found
+from myrmidon.cli.progress import doing
 from myrmidon.errors import UsageError
 from myrmidon.fsm.reconcile_request import REQUESTED_AT, is_handled
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -74,6 +75,7 @@ async def request(client: Client, ref: ObjectRef, obj: Json, clock: Clock) -> st
 
 async def waited(client: Client, ref: ObjectRef, token: str, clock: Clock, seconds: float) -> int:
     """Wait until the token is acknowledged and the object is Ready; return the exit status."""
+    doing(f"waiting until {ref} is Ready, at most {seconds:g} s")
     ends_at = clock.monotonic() + seconds
     while True:
         obj = await client.get(ref)

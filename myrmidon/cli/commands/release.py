@@ -18,6 +18,7 @@ from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
 from myrmidon.cli.arguments.named_objects import add_object_arguments, found
+from myrmidon.cli.progress import ready
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer
 from myrmidon.fsm.status.status_home import statuses_of
@@ -112,6 +113,7 @@ async def _fate(client: Client, discovery: Discovery, parent: Json, ref: ObjectR
 
 
 def _agreed(finalizers: Sequence[str]) -> bool:
+    ready()
     try:
         answer = input(f"remove {', '.join(finalizers)}? Its controller will not clean up. [y/N] ")
     except EOFError:

@@ -26,6 +26,7 @@ from myrmidon.cli.arguments.clusters import add_cluster_arguments
 from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.arguments.settings import add_settings
+from myrmidon.cli.progress import ready
 from myrmidon.cli.rights_check import missing_rights, needed
 from myrmidon.cli.targets.loading import load, made
 from myrmidon.fsm.controller import Controller
@@ -191,6 +192,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
     controllers = [_made(cls, args) for cls in load(args.target)]
+    ready()  # from here on the log says what happens
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
         runner.run(_run(controllers, args))
     return 0

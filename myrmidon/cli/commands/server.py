@@ -28,6 +28,7 @@ from myrmidon.cli.local.embedded_server import (
     new_token,
     write_kubeconfig,
 )
+from myrmidon.cli.progress import ready
 from myrmidon.errors import UsageError
 
 
@@ -136,6 +137,7 @@ async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
             if args.kubeconfig_out:
                 authority = certificate.pem if certificate else b""
                 write_kubeconfig(args.kubeconfig_out, url, args.token or "", authority)
+            ready()
             print(f"serving {url}", flush=True)
             if args.token and not args.kubeconfig_out:
                 print(f"the token of the administrator is {args.token}", flush=True)

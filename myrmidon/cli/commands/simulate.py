@@ -14,7 +14,6 @@ The exit status is 0 if every run was right, 1 if a run was not, 2 for wrong arg
 
 import argparse
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.cli.arguments.files import existing_files
+from myrmidon.cli.progress import doing
 from myrmidon.cli.targets.loading import load, made
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -40,9 +40,6 @@ from myrmidon.testing.harness.misuse import documents
 from myrmidon.testing.simulation.artefact import load as load_artefact
 from myrmidon.testing.simulation.artefact import replay
 from myrmidon.testing.simulation.result import SimulationFailure, SimulationResult
-
-_PROGRESS_RUNS = 20
-_WIDTH = 79
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,11 +97,11 @@ def _explored(
 ) -> int:
     """Explore one scenario; return the exit status."""
     options = CampaignOptions(args.budget, args.seed, faults=args.faults, jobs=args.jobs, share=0.5)
-    scenario, progress = scenario_of(controllers, steps), _Progress()
+    scenario, counting = scenario_of(controllers, steps), _Counting(str(steps))
+    doing(f"{steps}: running it without faults")
     covers = bool(args.coverage or args.min_cells)
-    campaign = Campaign(scenario, options, progress.take, covers=covers)
+    campaign = Campaign(scenario, options, counting.take, covers=covers)
     report = campaign.explore(args.jobs, shrink=True)
-    progress.clear()
     if report.failures:
         files = write_failures(
             report.failures, Path(args.report), scenario.name, args.target,
@@ -170,6 +167,7 @@ def _command(target: str, artefact: Path) -> str:
 def _replayed(args: argparse.Namespace, controllers: Sequence[type[Controller[Any]]]) -> int:
     artefact = load_artefact(Path(args.replay))
     steps = GeneratedSteps.from_json(artefact.get("steps"))
+    doing(f"replaying {args.replay}")
     result = replay(scenario_of(controllers, steps), artefact)
     for failure in result.failures:
         failure.result = result
@@ -190,24 +188,15 @@ def _verdict(result: SimulationResult, artefact: Any) -> str:
     )
 
 
-class _Progress:
-    """The line that shows how far the exploration is; only on a terminal."""
+class _Counting:
+    """Counts the runs, for the line that shows how far the exploration is."""
 
-    def __init__(self) -> None:
+    def __init__(self, about: str) -> None:
+        self._about = about
         self._runs = self._failed = 0
-        self._shows = sys.stderr.isatty()
 
     def take(self, result: SimulationResult) -> None:
-        """Count a run, and show the line from time to time."""
+        """Count a run."""
         self._runs += 1
         self._failed += bool(result.failures)
-        if self._shows and self._runs % _PROGRESS_RUNS == 0:
-            line = f"{self._runs} runs, {self._failed} failing; {result.plan}"
-            sys.stderr.write("\r" + line[:_WIDTH].ljust(_WIDTH))
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self._shows:
-            sys.stderr.write("\r" + " " * _WIDTH + "\r")
-            sys.stderr.flush()
+        doing(f"{self._about}: {self._runs} runs, {self._failed} failing; {result.plan}")

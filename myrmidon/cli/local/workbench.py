@@ -32,7 +32,8 @@ from myrmidon.cli.local.embedded_server import (
     new_token,
     write_kubeconfig,
 )
-from myrmidon.cli.targets.loading import folder_of, load, made
+from myrmidon.cli.targets.loading import load, made
+from myrmidon.cli.targets.samples import folders_of, sample_files
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
@@ -151,11 +152,7 @@ class Workbench:
 
     def samples(self) -> list[Path]:
         """Return the samples that were named, or else those beside the controllers."""
-        if self._named_samples:
-            return self._named_samples
-        named = folder_of(self.target)
-        folders = {*self._folders, *([] if named is None else [named.resolve()])}
-        return [path for folder in sorted(folders) for path in sorted(folder.glob("sample*.yaml"))]
+        return self._named_samples or sample_files(self._folders, self.target)
 
     def sources(self) -> dict[Path, int]:
         """Every file whose change matters, and when it was changed last."""
@@ -212,8 +209,7 @@ class Workbench:
 
     def _load(self) -> None:
         self._classes = load([self.target])
-        files = (sys.modules[cls.__module__].__file__ for cls in self._classes)
-        self._folders = sorted({Path(file).resolve().parent for file in files if file})
+        self._folders = folders_of(self._classes)
 
     def _prepared(self) -> Manager:
         """A manager that is not started: what is wrong with the controllers shows here."""

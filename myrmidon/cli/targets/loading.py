@@ -19,6 +19,7 @@ from typing import Any
 
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
+from myrmidon.cli.progress import doing
 from myrmidon.cli.targets.import_errors import broken, locate
 from myrmidon.cli.targets.projects import CONTROLLER as _FILE
 from myrmidon.cli.targets.projects import project_at, project_of
@@ -30,6 +31,7 @@ _PREFIX = "myrmidon_target"
 
 def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
     """Return the controllers that the targets name, each once, in that order."""
+    doing(f"importing {', '.join(targets)}")
     found: dict[type[Controller[Any]], None] = {}
     module: ModuleType | None = None
     for target in targets:
@@ -52,6 +54,7 @@ def load_definitions(
 
     A project can keep the classes of its API in a module of their own; `generate crd` accepts it.
     """
+    doing(f"importing {', '.join(targets)}")
     resources: dict[type[Resource[Any, Any]], None] = {}
     others: list[str] = []
     for target in targets:

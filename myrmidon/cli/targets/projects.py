@@ -55,7 +55,7 @@ def project_at(folder: Path) -> Project | None:
         Project(folder, root, file.parent.name)
         for root in (folder, folder / "src")
         for file in sorted(root.glob(f"*/{CONTROLLER}"))
-        if (file.parent / "__init__.py").is_file() and file.parent.name not in _NOT_THE_PROGRAM
+        if _is_package(file.parent) and file.parent.name not in _NOT_THE_PROGRAM
     ]
     if len(found) > 1:
         modules = ", ".join(each.module for each in found)
@@ -64,6 +64,11 @@ def project_at(folder: Path) -> Project | None:
             f"  fix: name the module: {found[0].module}"
         )
     return found[0] if found else None
+
+
+def _is_package(folder: Path) -> bool:
+    """Whether Python can import the folder; a copy such as ``shop.orig`` cannot be."""
+    return folder.name.isidentifier() and (folder / "__init__.py").is_file()
 
 
 def project_of(path: Path) -> Project | None:

@@ -12,6 +12,8 @@ ClusterServiceVersion.  It can grant rights in the whole cluster and in the name
 but not in a namespace of another name, so controllers with such rights are refused.
 """
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
@@ -26,12 +28,17 @@ CHANNEL = "stable"
 _PREFIX = "operators.operatorframework.io.bundle"
 
 
-def bundle(controllers: Controllers, packaging: Packaging, version: str) -> dict[str, str]:
-    """Return the files of the bundle, by path."""
+def bundle(
+    controllers: Controllers, packaging: Packaging, version: str, samples: Sequence[Json] = ()
+) -> dict[str, str]:
+    """Return the files of the bundle, by path.
+
+    Those of ``samples`` whose kind the bundle defines become the examples that consoles offer.
+    """
     version_file = f"manifests/{packaging.name}.clusterserviceversion.yaml"
     annotations = _annotations(packaging)
     return {
-        version_file: to_yaml(_cluster_service_version(controllers, packaging, version)),
+        version_file: to_yaml(_cluster_service_version(controllers, packaging, version, samples)),
         **{
             f"manifests/{made['metadata']['name']}.yaml": to_yaml(made)
             for made in definitions_of(controllers)
@@ -57,7 +64,9 @@ def _dockerfile(annotations: dict[str, str]) -> str:
     return f"FROM scratch\n{labels}COPY manifests /manifests/\nCOPY metadata /metadata/\n"
 
 
-def _cluster_service_version(controllers: Controllers, packaging: Packaging, version: str) -> Json:
+def _cluster_service_version(
+    controllers: Controllers, packaging: Packaging, version: str, samples: Sequence[Json]
+) -> Json:
     made = deploy.deployment(packaging)
     first = controllers[0]
     said = (first.__doc__ or "").partition("\n")[0] or f"The controller {packaging.name}."
@@ -66,7 +75,11 @@ def _cluster_service_version(controllers: Controllers, packaging: Packaging, ver
         "kind": "ClusterServiceVersion",
         "metadata": {
             "name": f"{packaging.name}.v{version}",
-            "annotations": {"capabilities": "Basic Install", "containerImage": packaging.image},
+            "annotations": {
+                "capabilities": "Basic Install",
+                "containerImage": packaging.image,
+                **_examples(controllers, samples),
+            },
         },
         "spec": {
             "displayName": packaging.name,
@@ -94,6 +107,13 @@ def _cluster_service_version(controllers: Controllers, packaging: Packaging, ver
             },
         },
     }
+
+
+def _examples(controllers: Controllers, samples: Sequence[Json]) -> dict[str, str]:
+    """Return the annotation with the examples; OLM refuses those of kinds that it does not own."""
+    owned = {(each.KIND.api_version, each.KIND.kind) for each in defined_resources(controllers)}
+    shown = [each for each in samples if (each.get("apiVersion"), each.get("kind")) in owned]
+    return {"alm-examples": json.dumps(shown, indent=2)} if shown else {}
 
 
 def _owned(controllers: Controllers) -> list[Json]:

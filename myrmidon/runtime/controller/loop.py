@@ -196,6 +196,8 @@ class ControllerLoop:
         key = trigger.key
         if self._own_writes.is_own(key, change):
             return
+        if self._tracing is not None:
+            self._tracing.woke(self.controller.name, key, change)
         if key in self.pool.queue.working and change.version:
             self._own_writes.hold(key, change, trigger)
         else:

@@ -240,7 +240,7 @@ class ControllerRun:
             loop.pool.observing.recorded_event(obj, kind, reason)
             events.record(obj, kind, reason, message)
 
-        process = self._process
+        process, log = self._process, Logger("myrmidon.controller")
         loop = ControllerLoop(
             self.controller,
             process.client,
@@ -248,7 +248,7 @@ class ControllerRun:
             clock=process.clock,
             metrics=process.metrics,
             rng=process.rng,
-            log=Logger("myrmidon.controller"),
+            log=log if process.tracing is None else process.tracing.logger(log),
             record_event=record_event,
             namespaces=self.namespaces,
             trace=process.options.trace,

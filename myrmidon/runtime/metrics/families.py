@@ -21,7 +21,7 @@ from prometheus_client import (
 
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.runtime.metrics.collectors import OfObjects, PlainCounter, Readiness
-from myrmidon.runtime.metrics.series import Counter, Histogram
+from myrmidon.runtime.metrics.series import Counter, FindExemplar, Histogram
 
 _KIND = ("group", "version", "kind")
 _QUEUE = ("name", "controller")
@@ -43,12 +43,18 @@ class Metrics:
     """All metrics of one process, by default in a new registry.
 
     ``per_object``: export series that carry the name of an object; True by default.
+    ``exemplar`` finds the trace of a measured pass, state or request, for exemplars; None for none.
     """
 
     def __init__(
-        self, registry: CollectorRegistry | None = None, *, per_object: bool = True
+        self,
+        registry: CollectorRegistry | None = None,
+        *,
+        per_object: bool = True,
+        exemplar: FindExemplar | None = None,
     ) -> None:
         self.registry = registry or CollectorRegistry()
+        self._exemplar = exemplar
         self.per_object = per_object
         self._declare_passes()
         self._declare_workers()
@@ -101,6 +107,7 @@ class Metrics:
             ("controller",),
             buckets=_PASS_BUCKETS,
             registry=self.registry,
+            exemplar=self._exemplar,
         )
         self.user_function_errors = Counter(
             "myrmidon_user_function_errors_total",
@@ -166,6 +173,7 @@ class Metrics:
             _QUEUE,
             buckets=_QUEUE_BUCKETS,
             registry=self.registry,
+            exemplar=self._exemplar,
         )
         self.unfinished_seconds = Gauge(
             "workqueue_unfinished_work_seconds",
@@ -199,6 +207,7 @@ class Metrics:
             (*_KIND, "state"),
             buckets=_STATE_BUCKETS,
             registry=self.registry,
+            exemplar=self._exemplar,
         )
         self.suspended = Gauge(
             "achilles_object_suspended",
@@ -212,6 +221,7 @@ class Metrics:
             (*_KIND, "success"),
             buckets=_PASS_BUCKETS,
             registry=self.registry,
+            exemplar=self._exemplar,
         )
         self.events = PlainCounter(
             "achilles_event",
@@ -245,6 +255,7 @@ class Metrics:
             ("controller", "kind"),
             buckets=_DRIFT_BUCKETS,
             registry=self.registry,
+            exemplar=self._exemplar,
         )
         self.stalled = Gauge(
             "myrmidon_stalled_objects",
@@ -266,6 +277,7 @@ class Metrics:
             ("verb", "host"),
             buckets=_REQUEST_BUCKETS,
             registry=self.registry,
+            exemplar=self._exemplar,
         )
         self.throttle_seconds = Histogram(
             "rest_client_rate_limiter_duration_seconds",

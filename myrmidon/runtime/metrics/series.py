@@ -3,19 +3,25 @@
 The classes of the Prometheus library take a lock and check the labels on each call, which is a
 tenth of the cost of a pass over a converged object.  Here a count is one addition.  That is safe
 because only the thread of the event loop counts.  The library still prints the series.
+
+A histogram may have exemplars: for each bucket the last observation that a trace explains, printed in
+OpenMetrics.  Only a histogram that was given a function which finds them pays for them.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
 
 SeriesT = TypeVar("SeriesT")
+FindExemplar: TypeAlias = Callable[[float], Exemplar | None]
+"""Returns the exemplar of an observed value; None if there is no trace of it."""
 
 
 class Tally:
@@ -45,6 +51,24 @@ class Spread:
         """Add one observation."""
         self.counts[bisect_left(self.bounds, amount)] += 1
         self.sum += amount
+
+
+class SpreadWithExemplars(Spread):
+    """One series of a histogram that keeps the last exemplar of each bucket."""
+
+    __slots__ = ("_exemplar", "exemplars")
+
+    def __init__(self, bounds: Sequence[float], exemplar: FindExemplar) -> None:
+        super().__init__(bounds)
+        self._exemplar = exemplar
+        self.exemplars: list[Exemplar | None] = [None] * len(self.counts)
+
+    def observe(self, amount: float) -> None:
+        """Add one observation, and remember which span it measured."""
+        super().observe(amount)
+        found = self._exemplar(amount)
+        if found is not None:
+            self.exemplars[bisect_left(self.bounds, amount)] = found
 
 
 class _Family(Collector, Generic[SeriesT]):
@@ -98,8 +122,9 @@ class Histogram(_Family[Spread]):
         registry: CollectorRegistry,
         *,
         buckets: Sequence[float],
+        exemplar: FindExemplar | None = None,
     ) -> None:
-        self._bounds = tuple(map(float, buckets))
+        self._bounds, self._exemplar = tuple(map(float, buckets)), exemplar
         super().__init__(name, documentation, labels, registry)
 
     def collect(self) -> Iterable[Metric]:
@@ -107,8 +132,10 @@ class Histogram(_Family[Spread]):
         family = HistogramMetricFamily(self._name, self._documentation, labels=self._labels)
         names = [*map(floatToGoString, self._bounds), "+Inf"]
         for values, spread in self._series.items():
-            upto = zip(names, accumulate(spread.counts), strict=True)
-            family.add_metric(values, list(upto), spread.sum)
+            rows: list[Any] = [*zip(names, accumulate(spread.counts), strict=True)]
+            if isinstance(spread, SpreadWithExemplars):
+                rows = [(*row, one) for row, one in zip(rows, spread.exemplars, strict=True)]
+            family.add_metric(values, rows, spread.sum)
         return [family]
 
     def describe(self) -> Iterable[Metric]:
@@ -116,4 +143,6 @@ class Histogram(_Family[Spread]):
         return [HistogramMetricFamily(self._name, self._documentation, labels=self._labels)]
 
     def _made(self) -> Spread:
+        if self._exemplar is not None:
+            return SpreadWithExemplars(self._bounds, self._exemplar)
         return Spread(self._bounds)
