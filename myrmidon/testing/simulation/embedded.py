@@ -100,6 +100,8 @@ class SimulatedWebhook:
             raise Failure(
                 403, "Forbidden", 'admission webhook "simulated" denied the request: injected'
             )
+        if self.how == "quota":
+            raise Failure(403, "Forbidden", "exceeded quota: simulated, requested: 1, limited: 0")
         if self.how == "down":
             raise internal('failed calling webhook "simulated": injected')
         meta = admission.obj.get("metadata") or {}

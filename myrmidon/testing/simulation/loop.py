@@ -16,6 +16,7 @@ import asyncio
 import heapq
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
+from random import Random
 from typing import Any
 
 from myrmidon.testing.harness.clock import VirtualTimeLoop
@@ -38,6 +39,8 @@ class SimulationLoop(VirtualTimeLoop):
         self._dropped: list[asyncio.Handle] = []  # kept to close the tasks at the end of the run
         self._parked: dict[int, tuple[list[asyncio.Handle], list[asyncio.TimerHandle]]] = {}
         self._marked = False
+        self._shuffled: Random | None = None
+        self._reordered: Callable[[], None] = lambda: None
         self.set_task_factory(self._new_task)
 
     # ------------------------------------------------------------------ the life of incarnations
@@ -98,7 +101,10 @@ class SimulationLoop(VirtualTimeLoop):
                 handle = asyncio.Handle(callback, args, self, context)
                 (self._dropped if parked is None else parked[0]).append(handle)
                 return handle
-        return super().call_soon(callback, *args, context=context)
+        handle = super().call_soon(callback, *args, context=context)
+        if self._shuffled is not None and len(self._ready) > 1:
+            self._put_in_order(handle, self._shuffled)
+        return handle
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
@@ -114,6 +120,27 @@ class SimulationLoop(VirtualTimeLoop):
                 heapq.heapify(self._scheduled)
                 self._parked[owner][1].append(timer)
         return timer
+
+    def shuffle(self, rng: Random | None, reordered: Callable[[], None] = lambda: None) -> None:
+        """Run the callbacks of processes in a random order from now on; None ends that.
+
+        ``reordered`` is called when a callback is put before one that was planned earlier.
+        """
+        self._shuffled, self._reordered = rng, reordered
+
+    def _put_in_order(self, handle: asyncio.Handle, rng: Random) -> None:
+        """Move the newest callback to a random place after those of its own task."""
+        if _owner(handle) == ENVIRONMENT:
+            return
+        context = handle._context  # type: ignore[attr-defined]  # noqa: SLF001
+        first = len(self._ready) - 1
+        while first and _may_overtake(self._ready[first - 1], context):
+            first -= 1
+        place = rng.randint(first, len(self._ready) - 1)
+        if place < len(self._ready) - 1:
+            self._ready.pop()
+            self._ready.insert(place, handle)
+            self._reordered()
 
     def _take_ready(self, incarnation: int) -> list[asyncio.Handle]:
         """Replace the callbacks that are ready by cancelled ones; return copies of them.
@@ -131,6 +158,11 @@ class SimulationLoop(VirtualTimeLoop):
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, **options)
         self.tasks.append(task)
         return task
+
+
+def _may_overtake(handle: Any, context: Context) -> bool:
+    """Whether a callback of a context may run before another one that was planned earlier."""
+    return handle._context is not context and _owner(handle) != ENVIRONMENT  # noqa: SLF001
 
 
 def _owner(handle: asyncio.Handle) -> int:

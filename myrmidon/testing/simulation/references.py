@@ -18,9 +18,11 @@ from myrmidon.testing.simulation.normalisation import Masks, differing_paths
 from myrmidon.testing.simulation.oracles.conditions import ReadyWorlds
 from myrmidon.testing.simulation.oracles.endings import (
     compare_ends,
+    compare_outage,
     compare_summaries,
     envelope_of,
 )
+from myrmidon.testing.simulation.outages import affected
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
@@ -28,7 +30,7 @@ from myrmidon.testing.simulation.triggers import Moment, end, step, time, write
 from myrmidon.testing.simulation.user import HELD_CREATE
 
 COALESCED_MAX = 8
-_UNSETTLING = frozenset({"user", "namespace", "monkey"})  # faults that explain other counts
+_UNSETTLING = frozenset({"user", "namespace", "monkey", "crd"})  # faults that explain other counts
 _JUMP_SECONDS = 7200.0
 _STORM_FACTOR, _STORM_PER_FAULT, _STORM_BASE = 3, 60, 60
 
@@ -150,6 +152,8 @@ class References:
             expected = {role: obj for role, obj in expected.items() if _kind(role) not in timed}
             result.end = {role: obj for role, obj in result.end.items() if _kind(role) not in timed}
         compare_ends(result, expected)
+        if result.in_outage is not None:
+            compare_outage(result, expected, affected(result.plan, self.facts.owners))
         if not kinds & _UNSETTLING and not timed:
             compare_summaries(result, self._envelope_for(result))
         self._check_storm(result)

@@ -62,6 +62,8 @@ class SimulationResult:
     """What the explorer learns from a run."""
     ready: Any = None
     """For a reference: the children that each spec leads to (``oracles.conditions``)."""
+    in_outage: dict[str, Json] | None = None
+    """The objects while a part was broken for ever, normalised; None without an outage."""
     virtual_seconds: float = 0.0
     jitter: float = 0.0
     """The greatest latency of the schedule; 0 for the plain one."""
@@ -125,5 +127,7 @@ class Facts:
     """The summary of what controllers had made before the scenario's first edit."""
     taken: int = 0
     """How many steps the scenario made."""
+    owners: dict[str, list[str]] = field(default_factory=dict)
+    """The roles of the owners of each object at the end."""
     interfered: list[tuple[int, str, str, Json]] = field(default_factory=list)
     """The steps of a plan's faults: after how many steps of the scenario, and what they did."""

@@ -37,6 +37,7 @@ from myrmidon.testing.simulation.embedded import (
     template_for,
 )
 from myrmidon.testing.simulation.externals import SimulatedExternal
+from myrmidon.testing.simulation.healing import Healing, Recovery
 from myrmidon.testing.simulation.loop import SimulationLoop
 from myrmidon.testing.simulation.monitors import Monitor, Monitors
 from myrmidon.testing.simulation.plan import Plan
@@ -44,18 +45,20 @@ from myrmidon.testing.simulation.processes import SimulatedProcess
 from myrmidon.testing.simulation.programs import Recipe, definitions_in
 from myrmidon.testing.simulation.requests import Describer, RequestSubject
 from myrmidon.testing.simulation.result import SimulationFailure
+from myrmidon.testing.simulation.schedules import Schedule
 from myrmidon.testing.simulation.stage import StageProcess
 from myrmidon.testing.simulation.trace import Commit, Happened, Trace
 from myrmidon.testing.simulation.user import ScenarioUser
 from myrmidon.testing.simulation.world import World
 
 _DEFAULT = "default"
-_LEASES = "leases.coordination.k8s.io"
+_UNNOTICED = frozenset({"leases.coordination.k8s.io", "events", "events.events.k8s.io"})
+"""Resources whose changes do not count as work that goes on."""
 IDLE_SECONDS = 600.0
 """Controllers that only look again, and have changed nothing for so long, wait for someone else."""
 RESYNCS = 2
 PLAIN_REST_SECONDS = 60.0
-_MEDDLING = frozenset({"user", "namespace", "monkey"})
+_MEDDLING = frozenset({"user", "namespace", "monkey", "crd"})
 
 
 class Run:
@@ -88,6 +91,7 @@ class Run:
         self.ignored: list[str] = []
         self._awaiting: list[Monitor] = []
         self.is_over = self.has_begun = False
+        self.healing, self.recovery, self.schedule = Healing(self), Recovery(), Schedule(self.loop)
         self.is_meddled = any(fault.action.kind in _MEDDLING for fault in plan)
         self.start_state: Callable[[Run], None] | None = None
         self.settled: list[list[Json]] = []
@@ -257,6 +261,8 @@ class Run:
     def heal(self) -> None:
         """End all faults that last."""
         self.jitter_seconds = 0.0
+        self.schedule.end()
+        self.healing.undo_all()
         self.template.server.ask_webhook("")
         self.collector.late_until = None
         for process in self.processes:
@@ -293,7 +299,7 @@ class Run:
         if process >= 0 and self.processes[process].replicas > 1:
             self.renewals[len(self.trace.commits)] = self.processes[process].issued
         self.trace.commits.append(Commit(revision, now, name, process, incarnation))
-        if self.server.store.all_changes(after=revision - 1)[-1].resource != _LEASES:
+        if self.server.store.all_changes(after=revision - 1)[-1].resource not in _UNNOTICED:
             self._changed_at = now
         if self.monitors.all:
             self.monitors.check(now)
@@ -353,14 +359,7 @@ class Run:
 
     def is_blind(self) -> bool:
         """Whether a process is down, stopped or behind, so that the world may lag now."""
-        now = self.loop.time()
-        return any(
-            process.program is None
-            or process.resumes_at is not None
-            or process.is_stalled
-            or any(not view.is_fresh(now) for _, view in process.views())
-            for process in self.processes
-        )
+        return any(process.is_blind(self.loop.time()) for process in self.processes)
 
     async def advance(self, seconds: float) -> None:
         """Let time pass."""

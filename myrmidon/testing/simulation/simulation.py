@@ -123,6 +123,10 @@ class Simulation:
         self._run.watch(monitor)
         return monitor
 
+    def recovers_within(self, seconds: float) -> None:
+        """Require that the end is reached so many seconds after all faults; 900 by default."""
+        self._run.recovery.allowed_seconds = seconds
+
     # ------------------------------------------------------------------------ what to compare
 
     def retains(self, *kinds: str) -> None:

@@ -187,6 +187,21 @@ class ScenarioUser:
                     self._note("create", ref, manifest)
                     await self._client.send(Request(Verb.CREATE, ref, manifest))
 
+    @property
+    def locked(self) -> asyncio.Lock:
+        """Held during each step of the user, so that no two are made at the same time."""
+        return self._lock
+
+    async def restore(self, kind: str) -> None:
+        """Create the objects of a kind again that the user wants; the caller holds the lock."""
+        for key, manifest in list(self.made.items()):
+            if key.partition("/")[0] == kind:
+                self.interfered.append((self.taken, "recreate", key, {}))
+                ref = self._place(manifest)
+                self._note("create", ref, manifest)
+                with suppress(ApiError):
+                    await self._client.send(Request(Verb.CREATE, ref, manifest))
+
     async def _create(self, request: Request) -> Json:
         """Create an object; one of the same name that is being deleted is waited for."""
         try:
