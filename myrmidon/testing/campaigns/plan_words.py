@@ -50,10 +50,7 @@ _REQUESTS = {
     "applied_then timeout": "the server acts, but the controller sees a timeout",
     "applied_then reset": "the server acts, but the connection breaks before the answer",
     "applied_then 500": "the server acts, but answers 500",
-    **{
-        f"reply {code}": f"the server refuses the request with {code}"
-        for code in CODES
-    },
+    **{f"reply {code}": f"the server refuses the request with {code}" for code in CODES},
 }
 _VIEWS = {
     "lag": "events about {target} arrive {seconds} s late",

@@ -26,6 +26,7 @@ programs        what a process runs: a manager, or a plain program
 processes       incarnations: start, crash, restart, pause
 edits           several edits of a user as one
 world           the objects, as predicates see them
+fairness        the time in which no fault was in force
 monitors        always, never, eventually, leads_to
 user            the steps of the scenario
 run             one execution of a scenario: all parts together

@@ -125,6 +125,8 @@ def _at_events(facts: Facts) -> Iterator[Plan]:
             yield _one(moment, do.watch("410"))
             yield _one(moment, do.watch("dup"))
             yield _one(moment, do.watch("eof"))
+            if not facts.is_plain:
+                yield _one(moment, do.watch("replay"))
             yield _one(moment, do.hold(kind, 45.0))
             for stale in facts.stale_reads:
                 for back in range(1, _BACK_MAX + 1):

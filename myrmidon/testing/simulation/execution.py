@@ -100,6 +100,7 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
         await run.advance(_RECOVERY_SECONDS)
     settled = await run.settle(SETTLE_SECONDS_MAX)
     run.at_rest_from = len(run.trace.commits)
+    run.recovery.rests_from = len(run.trace.entries)
     result.virtual_seconds = run.loop.time()
     if not settled:
         run.fail("O7", "settle", "the controllers do not settle after all faults are over")

@@ -5,7 +5,8 @@ status     edits its status               garbage     fills its status with clai
 orphan     removes its labels and owners  burst       edits an annotation many times
 hold       adds a finalizer for a while   terminate   deletes it while such a finalizer holds it
 strip      removes the finalizers of controllers, unless it is being deleted
-occupy     deletes it and puts an object of another owner in its place for a while
+occupy     deletes it and puts an object of another owner in its place for a while; with
+               the number 1 that object has no owner
 """
 
 from collections.abc import Callable
@@ -131,15 +132,13 @@ def _occupy(run: Stage, action: Action, obj: Json, path: str) -> bool:
     if finalizers_of(obj) or is_deleting(obj) or not obj["metadata"].get("namespace"):
         return False
     where = obj["metadata"]["namespace"]
-    owner = _other_owner(run, where)
+    name = obj["metadata"]["name"]
+    meta: Json = {"name": name, "namespace": where, "labels": {FOREIGN: "true"}}
+    if not action.number:
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": OTHER_OWNER}
+        uid = _other_owner(run, where)
+        meta["ownerReferences"] = [{**reference, "controller": True, "uid": uid}]
     _delete(run, action, obj, path)
-    meta: Json = {
-        "name": obj["metadata"]["name"], "namespace": where, "labels": {FOREIGN: "true"},
-        "ownerReferences": [{
-            "apiVersion": "v1", "kind": "ConfigMap", "name": OTHER_OWNER, "controller": True,
-            "uid": owner,
-        }],
-    }  # fmt: skip
     content = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     found: Kind = run.world.type_of(obj["kind"]).kind
     run.meddle(

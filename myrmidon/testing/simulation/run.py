@@ -37,6 +37,7 @@ from myrmidon.testing.simulation.embedded import (
     template_for,
 )
 from myrmidon.testing.simulation.externals import SimulatedExternal
+from myrmidon.testing.simulation.fairness import FairTime
 from myrmidon.testing.simulation.healing import Healing, Recovery
 from myrmidon.testing.simulation.loop import SimulationLoop
 from myrmidon.testing.simulation.monitors import Monitor, Monitors
@@ -92,6 +93,7 @@ class Run:
         self._awaiting: list[Monitor] = []
         self.is_over = self.has_begun = False
         self.healing, self.recovery, self.schedule = Healing(self), Recovery(), Schedule(self.loop)
+        self.fair_time = FairTime()
         self.is_meddled = any(fault.action.kind in _MEDDLING for fault in plan)
         self.start_state: Callable[[Run], None] | None = None
         self.settled: list[list[Json]] = []
@@ -122,7 +124,7 @@ class Run:
         self.server, self.describer = self.template.server, self.template.describer
         self.collector = self.template.fork(self.clock, self._actors, self.seed)
         self.world = World(self.server, self.namespace, self.externals)
-        self.monitors = Monitors(self.world, self._violated)
+        self.monitors = Monitors(self.world, self._violated, self.fair_time)
         self._housekeeping = Housekeeping(self.server, self.loop, self.clock)
         self.server.store.listen(self._committed)
         if self.namespace != _DEFAULT:
@@ -261,6 +263,7 @@ class Run:
     def heal(self) -> None:
         """End all faults that last."""
         self.jitter_seconds = 0.0
+        self.fair_time.heal(self.loop.time())
         self.schedule.end()
         self.healing.undo_all()
         self.template.server.ask_webhook("")
@@ -277,6 +280,7 @@ class Run:
 
     def note_fault(self, action: Action, subject: RequestSubject | None) -> None:
         """Add a fault to the trace."""
+        self.fair_time.disturb(action, self.loop.time())
         self.note("fault", str(action), "" if subject is None else str(subject))
 
     def fail(self, oracle: str, role: str, message: str) -> None:

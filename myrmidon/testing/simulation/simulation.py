@@ -108,16 +108,33 @@ class Simulation:
         return self._watch(Monitor(name, "never", predicate))
 
     def eventually(
-        self, name: str, predicate: Predicate, within: float = _EVENTUALLY_SECONDS
+        self,
+        name: str,
+        predicate: Predicate,
+        within: float = _EVENTUALLY_SECONDS,
+        *,
+        fair: bool = False,
     ) -> Monitor:
-        """Require that the predicate holds at some time within so many seconds."""
-        return self._watch(Monitor(name, "eventually", predicate, within=within))
+        """Require that the predicate holds at some time within so many seconds.
+
+        ``fair``: only the time counts in which no fault is in force.
+        """
+        return self._watch(Monitor(name, "eventually", predicate, within=within, fair=fair))
 
     def leads_to(
-        self, name: str, predicate: Predicate, then: Predicate, within: float = _EVENTUALLY_SECONDS
+        self,
+        name: str,
+        predicate: Predicate,
+        then: Predicate,
+        within: float = _EVENTUALLY_SECONDS,
+        *,
+        fair: bool = False,
     ) -> Monitor:
-        """Require that ``then`` holds within so many seconds, whenever ``predicate`` begins to."""
-        return self._watch(Monitor(name, "leads_to", predicate, then, within))
+        """Require that ``then`` holds within so many seconds, whenever ``predicate`` begins to.
+
+        ``fair``: only the time counts in which no fault is in force.
+        """
+        return self._watch(Monitor(name, "leads_to", predicate, then, within, fair=fair))
 
     def _watch(self, monitor: Monitor) -> Monitor:
         self._run.watch(monitor)

@@ -55,6 +55,9 @@ def _taken_over(facts: Facts, crash: PlannedFault) -> Iterator[Plan]:
         for how in hows:
             action = do.monkey(how, child, lasts=_LASTS_SECONDS)
             yield Plan((crash, PlannedFault(end(), action)))
+        if not facts.is_plain:
+            unowned = do.monkey("occupy", child, lasts=_LASTS_SECONDS, number=1)
+            yield Plan((crash, PlannedFault(end(), unowned)))
     for target in facts.made:
         if target.partition("/")[0] in facts.kinds:
             for how in ("hold",) if facts.is_plain else ("hold", "garbage", "strip"):

@@ -69,7 +69,7 @@ def _schedules(facts: Facts) -> Iterator[Plan]:
 
 def _for_complete_clients(facts: Facts) -> Iterator[Plan]:
     for kind in sorted(facts.events):
-        for how in ("cut", "replay", "gone", "empty"):
+        for how in ("cut", "gone", "empty"):
             yield one(event(kind, 1), do.watch(how))
         listed = PlannedFault(end(), do.pages(kind))
         yield Plan((listed, PlannedFault(end(), do.crash("after"))))

@@ -10,11 +10,13 @@ from myrmidon.api.objects.accessors import (
     Json,
     controller_of,
     finalizers_of,
+    labels_of,
     namespace_of,
     owners_of,
     uid_of,
 )
 from myrmidon.testing.simulation.embedded import DRIFT, MARK
+from myrmidon.testing.simulation.meddling import FOREIGN
 from myrmidon.testing.simulation.oracles.commits import JudgedChange
 from myrmidon.testing.simulation.run import Run
 
@@ -30,6 +32,8 @@ def check_foreign(run: Run, changes: Sequence[JudgedChange]) -> None:
             deployment = id(run.processes[change.process].group)
             mine = added.setdefault((uid_of(change.after), deployment), set())
             mine |= {*after} - {*before}
+            if change.verb == "update":
+                _check_overwritten(run, change)
             if not change.deleted:
                 _check_removed(run, change, sorted({*before} - {*after} - mine))
             else:
@@ -42,6 +46,16 @@ def _check_removed(run: Run, change: JudgedChange, removed: list[str]) -> None:
             "O6",
             f"{entry} of {change.name}",
             f"the controller removed the {entry} of {change.name}",
+        )
+
+
+def _check_overwritten(run: Run, change: JudgedChange) -> None:
+    """Fail if the object is one that a fault of the plan has put in the place of ours."""
+    if FOREIGN in labels_of(change.before or {"metadata": {}}):
+        run.fail(
+            "O6",
+            change.name,
+            f"the controller changed {change.name}, which belongs to another owner",
         )
 
 

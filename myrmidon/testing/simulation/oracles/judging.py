@@ -15,7 +15,7 @@ from myrmidon.testing.simulation.oracles.foreign import check_foreign, check_own
 from myrmidon.testing.simulation.oracles.health import check_leases, check_processes, check_watches
 from myrmidon.testing.simulation.oracles.orphans import check_orphans
 from myrmidon.testing.simulation.oracles.recovery import check_recovery
-from myrmidon.testing.simulation.oracles.storms import check_fights, check_rest
+from myrmidon.testing.simulation.oracles.storms import check_fights, check_idle_writes, check_rest
 from myrmidon.testing.simulation.requests import name_in, version_in
 from myrmidon.testing.simulation.result import Facts, SimulationResult, WriteFact
 from myrmidon.testing.simulation.run import Run
@@ -66,6 +66,7 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
         check_recovery(run, changes)
         check_orphans(run, changes, objects)
         check_rest(run, changes)
+        check_idle_writes(run)
 
 
 def _owners(objects: list[Json]) -> dict[str, list[str]]:
