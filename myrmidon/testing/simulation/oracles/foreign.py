@@ -32,8 +32,8 @@ def check_foreign(run: Run, changes: Sequence[JudgedChange]) -> None:
             deployment = id(run.processes[change.process].group)
             mine = added.setdefault((uid_of(change.after), deployment), set())
             mine |= {*after} - {*before}
-            if change.verb == "update":
-                _check_overwritten(run, change)
+            if change.before is not None:
+                _check_taken(run, change)
             if not change.deleted:
                 _check_removed(run, change, sorted({*before} - {*after} - mine))
             else:
@@ -49,13 +49,13 @@ def _check_removed(run: Run, change: JudgedChange, removed: list[str]) -> None:
         )
 
 
-def _check_overwritten(run: Run, change: JudgedChange) -> None:
+def _check_taken(run: Run, change: JudgedChange) -> None:
     """Fail if the object is one that a fault of the plan has put in the place of ours."""
     if FOREIGN in labels_of(change.before or {"metadata": {}}):
         run.fail(
             "O6",
             change.name,
-            f"the controller changed {change.name}, which belongs to another owner",
+            f"the controller {change.verb}d {change.name}, which belongs to another owner",
         )
 
 
