@@ -3,7 +3,8 @@
 - Two seeds of the scenario: fields in which they differ are masked everywhere.
 - The envelope: the scenario with every subset of its edits coalesced with the next one, because a
   controller that was down sees them so.  All must end alike (O3); their counts of created and deleted
-  objects are the limits of O4.
+  objects are the limits of O4.  If the user makes steps without a rest between them, the scenario with
+  rests is part of it: a quicker controller sees it so.
 - A plan in which the user or another client changes what is wanted is compared with a run in which the
   same changes are made at rest, between the same steps of the scenario.
 """
@@ -27,7 +28,7 @@ from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
 from myrmidon.testing.simulation.triggers import Moment, end, step, time, write
-from myrmidon.testing.simulation.user import HELD_CREATE
+from myrmidon.testing.simulation.user import HELD_CREATE, PACED
 
 COALESCED_MAX = 8
 _UNSETTLING = frozenset({"user", "namespace", "monkey", "crd"})  # faults that explain other counts
@@ -50,7 +51,7 @@ class References:
         self.envelope: dict[tuple[str, str], tuple[int, int]] = {}
         self.hasty_envelope: dict[tuple[str, str], tuple[int, int]] = {}
         """For runs in which the first edit came before the controllers had done their work."""
-        if self.main.finished:
+        if self.main.finished and not self.failures:
             self._mask()
             self._envelop()
 
@@ -77,7 +78,8 @@ class References:
 
     def _envelop(self) -> None:
         found = [self.main]
-        for skipped in _subsets(self.facts.edits):
+        paces = ((PACED,),) if self.facts.hasty else ()
+        for skipped in (*paces, *_subsets(self.facts.edits)):
             result = self.scenario.run(
                 Plan(skipped_edits=skipped), seed=self.seed, masks=self.masks
             )

@@ -114,6 +114,8 @@ class Facts:
     stale_reads: list[str] = field(default_factory=list)
     """The kinds that were listed with resourceVersion=0."""
     requests: int = 0
+    hasty: bool = False
+    """Whether the user made a step before the controllers had settled after the step before."""
     edits: int = 0
     steps: list[tuple[str, str, Json]] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)

@@ -31,6 +31,7 @@ from myrmidon.testing.simulation.disturbances import MONKEY, disturb
 from myrmidon.testing.simulation.embedded import (
     Housekeeping,
     MakeActors,
+    ScenarioWebhook,
     SimulatedCollector,
     SimulatedServer,
     Template,
@@ -87,6 +88,7 @@ class Run:
         self.externals: dict[str, SimulatedExternal] = {}
         self.extra_definitions: list[Json] = []
         self.extra_manifests: list[Json] = []
+        self.webhooks: list[ScenarioWebhook] = []
         self.user = ScenarioUser(self)
         self.retained: dict[str, None] = {}
         self.ignored: list[str] = []
@@ -129,6 +131,7 @@ class Run:
         self.server.store.listen(self._committed)
         if self.namespace != _DEFAULT:
             self.server.create(_namespace(self.namespace))
+        self.server.install_webhooks(self.webhooks)
         for manifest in self.extra_manifests:
             problem = self.server.create(manifest)
             assert not problem, f"the simulated server refused a manifest: {problem}"

@@ -11,12 +11,15 @@ async def test_web_apps(sim):
     await sim.settle()
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from myrmidon.api.objects.accessors import Json
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.testing.simulation.embedded import ScenarioWebhook
 from myrmidon.testing.simulation.externals import SimulatedExternal
 from myrmidon.testing.simulation.monitors import Monitor, Predicate
 from myrmidon.testing.simulation.programs import Make, Recipe
@@ -56,6 +59,13 @@ class Simulation:
     def given(self, *objects: Any) -> None:
         """Let objects exist before the controllers start."""
         self._run.extra_manifests += [manifest_of(obj) for obj in objects]
+
+    def webhook(self, kind: str, change: Callable[[Json], Json]) -> None:
+        """Let a mutating webhook change every object of a kind that is created or updated.
+
+        ``change`` gets the object and returns the changed one; it must not modify what it gets.
+        """
+        self._run.webhooks.append(ScenarioWebhook(kind, change))
 
     def external(self, name: str = "external", **options: Any) -> SimulatedExternal:
         """Return the stand-in of an external system, whose faults are part of the plan."""

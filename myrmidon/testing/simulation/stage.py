@@ -151,6 +151,7 @@ class Stage(Protocol):
     is_over: bool
     is_meddled: bool
     healing: Healing
+    settled: list[list[Json]]
     schedule: Schedule
 
     @property

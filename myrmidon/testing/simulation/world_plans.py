@@ -26,7 +26,7 @@ def one(moment: Moment, action: Action) -> Plan:
 
 def world_plans(facts: Facts) -> Iterator[Plan]:
     """Return the plans of faults of the world."""
-    yield one(write(1), do.slow(1.2))
+    yield one(write(1), do.slow(1.2, lasts=3600.0))
     yield one(write(1), do.slow(45.0, lasts=100.0))
     yield one(write(1), do.clock(7200.0))
     yield one(write(1), do.clock(-7200.0))

@@ -127,6 +127,7 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         stale_reads=sorted({kind for process in run.processes for kind in process.reads}),
         requests=director.requests,
         edits=run.user.edits,
+        hasty=run.user.hasty,
         steps=list(run.user.steps),
         kinds=[kind for recipe, _ in run.recipes for kind in recipe.kinds],
         replicas=max((replicas for _, replicas in run.recipes), default=1),
