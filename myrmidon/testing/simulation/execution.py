@@ -87,18 +87,13 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
     run.end_faults()
     await run.settle(SETTLE_SECONDS_MAX)
     if has_outage(run.plan):
+        run.heal(outages=False)
+        await _recovered(run)
         run.recovery.in_outage = run.objects()
     run.heal()
     run.recovery.healed_from, run.recovery.healed_at = len(run.trace.commits), run.loop.time()
     run.note("simulation", "all faults are over")
-    plain = any(recipe.is_plain for recipe, _ in run.recipes)
-    if plain and run.plan:
-        await run.advance(_PLAIN_RECOVERY_SECONDS)
-    elif any(process.is_stalled for process in run.processes):
-        await run.advance(_STALL_SECONDS)
-    elif any(fault.action.kind in _BLIND for fault in run.plan):
-        await run.advance(_RECOVERY_SECONDS)
-    settled = await run.settle(SETTLE_SECONDS_MAX)
+    settled = await _recovered(run)
     run.at_rest_from = len(run.trace.commits)
     run.recovery.rests_from = len(run.trace.entries)
     result.virtual_seconds = run.loop.time()
@@ -108,6 +103,18 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
     run.at_rest = run.objects()
     await run.rest()
     result.finished = True
+
+
+async def _recovered(run: Run) -> bool:
+    """Give controllers the time that they need after the faults; return whether they settled."""
+    plain = any(recipe.is_plain for recipe, _ in run.recipes)
+    if plain and run.plan:
+        await run.advance(_PLAIN_RECOVERY_SECONDS)
+    elif any(process.is_stalled for process in run.processes):
+        await run.advance(_STALL_SECONDS)
+    elif any(fault.action.kind in _BLIND for fault in run.plan):
+        await run.advance(_RECOVERY_SECONDS)
+    return await run.settle(SETTLE_SECONDS_MAX)
 
 
 @contextmanager

@@ -40,20 +40,27 @@ class Healing:
     def __init__(self, run: _Later) -> None:
         self._run = run
         self._open: dict[int, Callable[[], None]] = {}
+        self._outages: set[int] = set()
         self._last = 0
 
-    def after(self, seconds: float, undo: Callable[[], None]) -> None:
-        """Call ``undo`` after so many seconds, or when all faults end; 0 seconds: only then."""
+    def after(self, seconds: float, undo: Callable[[], None], *, outage: bool = False) -> None:
+        """Call ``undo`` after so many seconds, or when all faults end; 0 seconds: only then.
+
+        ``outage``: the fault stays until the rest of the world was judged.
+        """
         self._last += 1
         number = self._last
         self._open[number] = undo
+        if outage:
+            self._outages.add(number)
         if seconds:
             self._run.later(seconds, lambda: self._undo(number))
 
-    def undo_all(self) -> None:
-        """Undo everything that is still open."""
+    def undo_all(self, *, outages: bool = True) -> None:
+        """Undo everything that is still open, or everything but outages."""
         for number in list(self._open):
-            self._undo(number)
+            if outages or number not in self._outages:
+                self._undo(number)
 
     def _undo(self, number: int) -> None:
         undo = self._open.pop(number, None)

@@ -171,7 +171,7 @@ class SimulatedProcess:
         if seconds < inf:
             run.loop.call_at(self.resumes_at, resume, context=run.loop.environment)
         else:
-            run.healing.after(0.0, resume)
+            run.healing.after(0.0, resume, outage=True)
 
     def is_blind(self, now: float) -> bool:
         """Whether it is down, stopped or behind, so that the world may lag now."""
@@ -290,10 +290,11 @@ class SimulatedProcess:
         seconds, until = self._slow
         return (seconds if now < until else 0.0) + self._run.latency()
 
-    def heal(self) -> None:
-        """End all faults that last."""
+    def heal(self, *, outages: bool = True) -> None:
+        """End all faults that last, or all but outages."""
         for view in self._views.values():
             view.release()
-        self._travels, self._watch_faults, self._refused = [], [], []
+        self._travels, self._watch_faults = [], []
+        self._refused = [] if outages else [one for one in self._refused if one[0] == inf]
         self.interruptions.heal()
         self._slow = (0.0, 0.0)

@@ -263,16 +263,17 @@ class Run:
         """Run a step of the environment beside the others."""
         self._spawned.append(self.loop.create_task(step, context=self.loop.environment.copy()))
 
-    def heal(self) -> None:
-        """End all faults that last."""
+    def heal(self, *, outages: bool = True) -> None:
+        """End all faults that last, or all but outages."""
         self.jitter_seconds = 0.0
-        self.fair_time.heal(self.loop.time())
+        if outages:
+            self.fair_time.heal(self.loop.time())
         self.schedule.end()
-        self.healing.undo_all()
+        self.healing.undo_all(outages=outages)
         self.template.server.ask_webhook("")
         self.collector.late_until = None
         for process in self.processes:
-            process.heal()
+            process.heal(outages=outages)
         self.server.settle()
 
     # ------------------------------------------------------------------------------- notes
