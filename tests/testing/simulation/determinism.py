@@ -54,9 +54,7 @@ def _process(first: int, last: int, hash_seed: str) -> Any:
         f"{first}:{last}",
     ]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def compared(first: int, last: int, hash_seeds: tuple[str, ...] = ("1", "2")) -> list[int]:

@@ -5,6 +5,7 @@ from myrmidon.testing.simulation.normalisation import Masks, normalised, roles_o
 from myrmidon.testing.simulation.oracles.commits import JudgedChange, changes_of
 from myrmidon.testing.simulation.oracles.conditions import (
     ReadyWorlds,
+    check_caught_up,
     check_generations,
     check_ready,
     children_of,
@@ -60,6 +61,8 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
             if obj["kind"] in kinds and not is_deleting(obj)
         ]
         learn(result.ready, pairs, moments)
+        if result.finished and not run.plan.faults:
+            check_caught_up(run, objects)
     elif not any(fault.action.kind in _MEDDLING for fault in run.plan):
         check_ready(run, moments, worlds)
     if result.finished:
