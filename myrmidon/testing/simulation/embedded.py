@@ -19,7 +19,7 @@ from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.actors.actor import Actor, ServerAccess
 from myrmidon.apiserver.actors.collector import GarbageCollector
-from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.call import Admission, AdmissionStep
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.server import ApiServer, ServerCheckpoint
@@ -193,7 +193,8 @@ class SimulatedServer(ApiServer):
         hook = self.webhook
         hook.how, hook.kind, hook.noticed = how, kind, noticed
         *steps, webhooks = self._steps
-        asked = [*([hook] if how else []), *self._permanent]
+        asked: list[AdmissionStep] = [hook] if how else []
+        asked += self._permanent
         self.core.admission = [*steps, *asked, webhooks] if asked else self._steps
         self.handler.memo = None if asked else self._memo
 

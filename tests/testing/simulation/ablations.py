@@ -37,6 +37,7 @@ from myrmidon.runtime.reconcile import (
     tracked_children,
 )
 from myrmidon.sets import planning
+from myrmidon.sets.outputs.outputs import Delete
 from myrmidon.sets.ownership import owner_references
 from myrmidon.testing.simulation import Plan, Scenario
 from myrmidon.testing.simulation import actions as a
@@ -256,7 +257,7 @@ def _believe_the_cache(patch: pytest.MonkeyPatch) -> None:
             for ref in dict.fromkeys(subject.children())
             if subject.deps.objects.get(ref) is not None
         ]
-        return await flush([planning.Delete(ref) for ref in seen], "finalizer") if seen else ACTED
+        return await flush([Delete(ref) for ref in seen], "finalizer") if seen else ACTED
 
     patch.setattr(passes, "delete_children", cached)
 

@@ -81,11 +81,14 @@ def test_an_exploration_finds_it_and_the_correct_one_is_clean() -> None:
 
 def test_what_an_outage_concerns() -> None:
     """The broken object, its children and their owners; nothing else."""
-    owners = {
+    owners: dict[str, list[str]] = {
         "Thing default/a": [], "Secret default/a": ["Thing default/a"],
         "Thing default/b": [], "Secret default/b": ["Thing default/b"],
     }  # fmt: skip
-    of = lambda how, target: affected(Plan.of((t.write(1), a.outage(how, target))), owners)  # noqa: E731
+
+    def of(how: str, target: str) -> frozenset[str]:
+        return affected(Plan.of((t.write(1), a.outage(how, target))), owners)
+
     assert of("object", "Thing/a") == {"Thing default/a", "Secret default/a"}
     assert of("kind", "Secret") == {*owners}
     assert of("replica", "") == set()
