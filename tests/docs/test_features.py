@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/features.md"
-FEATURES = 141
+FEATURES = 145
 _ROW = re.compile(r"^\| (\d+) \| (.+?) \| (\w+) \| (.*?) \|(?: (.+?))? \|$", re.MULTILINE)
 _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
 

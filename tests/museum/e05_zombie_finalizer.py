@@ -34,6 +34,8 @@ class ZombieFinalizer(Reconciler):
             return
         volume = self.child(obj, PVC, "data", **claim())
         volume["metadata"] |= {"labels": {"app": "a", OWNER: uid_of(obj)}, "ownerReferences": []}
+        if self.cached(PVC, "data") is None:
+            await self.require_current(obj)
         await self.ensure(PVC, volume)
 
     async def clean_up(self, obj: Json) -> None:

@@ -1,7 +1,9 @@
 """E9: a guard against scaling down compares with what was applied last."""
 
+from typing import Any
+
 from myrmidon.api import Json
-from tests.museum.kit import STATEFUL_SET, Exhibit, Reconciler, editing, stateful_set, without_pods
+from tests.museum.kit import STATEFUL_SET, Exhibit, Reconciler, stateful_set, thing, without_pods
 
 
 class Guarded(Reconciler):
@@ -36,12 +38,26 @@ class LastSpecWins(Guarded):
         return False
 
 
+def at_once(make: Any) -> Any:
+    """Return the scenario in which both edits are made without a rest between them."""
+
+    async def edited(sim: Any) -> None:
+        sim.controller(make)
+        made = await sim.user.create(thing(replicas=1))
+        await sim.settle()
+        await sim.user.patch(made, replicas=3)
+        await sim.user.patch(made, replicas=2)
+        await sim.settle()
+
+    return edited
+
+
 EXHIBIT = Exhibit(
     "E9 path-dependent guard",
     "rabbitmq/cluster-operator#758",
     Guarded,
     LastSpecWins,
-    editing({"replicas": 1}, {"replicas": 3}, {"replicas": 2}),
+    at_once,
     frozenset({"O3"}),
     actors=without_pods,
 )

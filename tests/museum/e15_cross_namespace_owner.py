@@ -3,6 +3,10 @@
 from typing import Any
 
 from myrmidon.api import Json
+from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.apiserver.actors.actor import Actor
+from myrmidon.apiserver.actors.collector import GarbageCollector
+from myrmidon.testing.simulation.embedded import TrustingCollector
 from tests.museum.kit import (
     CLEANUP,
     CONFIG_MAP,
@@ -69,6 +73,12 @@ def topics(make: Any) -> Any:
     return created
 
 
+def _actors() -> list[Actor]:
+    """Return the actors of a cluster whose garbage collector deletes the child after a restart."""
+    others = [one for one in cluster_actors() if not isinstance(one, GarbageCollector)]
+    return [*others, TrustingCollector()]
+
+
 EXHIBIT = Exhibit(
     "E15 cross-namespace owner",
     "banzaicloud/koperator#186, kubernetes/kubernetes#65200",
@@ -76,4 +86,5 @@ EXHIBIT = Exhibit(
     LabelAndFinalizer,
     topics,
     frozenset({"O6"}),
+    actors=_actors,
 )

@@ -1,14 +1,13 @@
-"""E17: the whole child is compared and replaced, while another program completes it."""
+"""E17: the whole child is compared and replaced, while a mutating webhook completes it."""
 
-from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
 
 from myrmidon.api import Json
-from myrmidon.apiserver.actors import cluster_actors
-from myrmidon.apiserver.actors.actor import Actor, ServerAccess
-from myrmidon.apiserver.actors.objects import patch
-from myrmidon.apiserver.store import StoredChange
 from tests.museum.kit import CONFIG_MAP, Exhibit, Reconciler, editing
 from tests.testing.simulation.naive import ref
+
+ADMITTED = "museum.myrmidon.dev/admission"
 
 
 class WholeObject(Reconciler):
@@ -37,44 +36,23 @@ class OwnFields(WholeObject):
             await self.client.patch(ref(CONFIG_MAP, "a"), {"data": wanted})
 
 
-class Defaulter:
-    """Another controller of the cluster: it gives each ConfigMap a default, after a second."""
+def defaulting(make: Any) -> Any:
+    """Return the scenario with a mutating webhook: it sets a default, and marks each admission."""
 
-    def __init__(self) -> None:
-        self._due: dict[str, datetime | None] = {}
+    async def edited(sim: Any) -> None:
+        admissions = count(1)
 
-    def observe(self, change: StoredChange) -> None:
-        """Note a ConfigMap without the default."""
-        value = change.record.value
-        lacks = "zone" not in (value.get("data") or {}) and value["metadata"]["name"] == "a"
-        if change.resource == "configmaps" and lacks and not change.deleted:
-            self._due.setdefault(change.record.key, None)
+        def default(obj: Json) -> Json:
+            meta = obj["metadata"]
+            seen = {**(meta.get("annotations") or {}), ADMITTED: str(next(admissions))}
+            data = {"zone": "default", **(obj.get("data") or {})}
+            return {**obj, "metadata": {**meta, "annotations": seen}, "data": data}
 
-    def due(self) -> datetime | None:
-        """Return when the next default is due."""
-        return min((at for at in self._due.values() if at is not None), default=None)
+        sim.webhook("ConfigMap", default)
+        sim.ignore("ConfigMap metadata.annotations")
+        await editing({"cfg": "x"}, {"cfg": "y"})(make)(sim)
 
-    def act(self, server: ServerAccess) -> bool:
-        """Set the defaults that are due."""
-        now = server.core.environment.now()
-        wrote = False
-        for key, at in list(self._due.items()):
-            if at is None:
-                self._due[key] = now.replace(microsecond=0) + STEP
-            elif at <= now:
-                del self._due[key]
-                patch(
-                    server, "/api/v1/namespaces/default/configmaps/a", {"data": {"zone": "default"}}
-                )
-                wrote = True
-        return wrote
-
-
-STEP = timedelta(seconds=1)
-
-
-def _actors() -> list[Actor]:
-    return [*cluster_actors(), Defaulter()]
+    return edited
 
 
 EXHIBIT = Exhibit(
@@ -82,7 +60,6 @@ EXHIBIT = Exhibit(
     "tigera/operator#3480",
     WholeObject,
     OwnFields,
-    editing({"cfg": "x"}, {"cfg": "y"}),
+    defaulting,
     frozenset({"O7", "O2"}),
-    actors=_actors,
 )

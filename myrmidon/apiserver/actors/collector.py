@@ -12,7 +12,8 @@ checked again whenever it or one of its owners changes or is deleted:
 
 An owner is gone if there is no object with its uid in the namespace of the dependent and none that
 is cluster-scoped.  An owner in another namespace therefore counts as gone.  A reference to an
-unknown kind is kept.  Events are not collected.
+unknown kind is kept, and checked again when a definition changes: the kind may be served by then.
+Events are not collected.
 """
 
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from myrmidon.api.objects.accessors import (
 from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import delete, patch, path_of
+from myrmidon.apiserver.builtin.definitions import CRDS
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.store import StoredChange
@@ -63,6 +65,9 @@ class GarbageCollector:
         """Update the graph, and mark the objects that the change affects as dirty."""
         if change.resource in _NOT_COLLECTED:
             return
+        if change.resource == CRDS:
+            for dependents in self._waiting.values():
+                self._dirty.update(dependents)
         uid = uid_of(change.record.value)
         if change.before is not None and uid_of(change.before.value) != uid:
             self._forget(uid_of(change.before.value))

@@ -1,26 +1,19 @@
 """Campaign: an exploration with progress, and with the faults, seeds and depth that were chosen.
 
-It is the explorer with additions: an observer sees every result, coverage is counted, plans with a class of faults
-that was not chosen are left out, and a campaign in which a chosen class never had an effect fails,
-because it says nothing about that class.
+It uses an explorer, and gives it a filter and an observer: faults of a class that was not chosen are left
+out, and each result is counted in the coverage and shown to the caller.  A campaign in which a chosen class
+never had an effect fails, because it says nothing about that class.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from myrmidon.errors import UsageError
 from myrmidon.testing.campaigns.coverage import Coverage
 from myrmidon.testing.campaigns.reference_states import controllers_in
 from myrmidon.testing.simulation.actions import KINDS
-from myrmidon.testing.simulation.explorer import Budget, Explorer
-from myrmidon.testing.simulation.plan import Plan
-from myrmidon.testing.simulation.references import References
+from myrmidon.testing.simulation.explorer import Budget, Explorer, Observe, SimulationReport
 from myrmidon.testing.simulation.result import SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
-from myrmidon.testing.simulation.workers import Work
-
-Observe: TypeAlias = Callable[[SimulationResult], None]
 
 # Words for several kinds of faults at once.
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -30,7 +23,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "leader": ("lease", "pause"),
 }
 _FAILURES_MAX = 5
-_MISSES_MAX = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ def fault_classes(text: str) -> dict[str, frozenset[str]]:
     return found
 
 
-class Campaign(Explorer):
+class Campaign:
     """One exploration of a scenario with options."""
 
     def __init__(
@@ -87,45 +79,31 @@ class Campaign(Explorer):
         *,
         covers: bool = False,
     ) -> None:
-        super().__init__(scenario, options.read(), options.seed, options.stop_at)
-        self._classes, self._observe = fault_classes(options.faults), observe
-        self._chosen: frozenset[str] = frozenset().union(*self._classes.values())
-        self._covers = covers
+        self._scenario, self._observe, self._covers = scenario, observe, covers
+        self._classes = fault_classes(options.faults)
+        chosen: frozenset[str] = frozenset().union(*self._classes.values())
+        self._explorer = Explorer(
+            scenario, options.read(), options.seed, options.stop_at,
+            keeps=(lambda fault: fault.action.kind in chosen) if chosen else None,
+            observe=self._take,
+        )  # fmt: skip
         self.coverage: Coverage | None = None
         """With ``covers``: the coverage, from the first run with a fault on."""
 
+    def explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
+        """Run all phases; return the report."""
+        return self._explorer.explore(jobs, shrink=shrink)
+
     def never_fired(self) -> list[str]:
         """Return the chosen words none of whose faults had an effect in any run."""
-        fired = {name.partition(" ")[0] for name in self.report.fired}
+        fired = {name.partition(" ")[0] for name in self._explorer.report.fired}
         return [word for word, kinds in self._classes.items() if not kinds & fired]
 
-    def _count(self, result: SimulationResult) -> None:
-        super()._count(result)
+    def _take(self, result: SimulationResult) -> None:
         if self._covers and self.coverage is None:
             controllers = controllers_in(self._scenario)
-            self.coverage = Coverage(self.references.main, controllers)
+            self.coverage = Coverage(self._explorer.references.main, controllers)
         if self.coverage is not None:
             self.coverage.take(result)
         if self._observe is not None:
             self._observe(result)
-
-    def _enumerated(self, references: References) -> Iterator[Work]:
-        return (one for one in super()._enumerated(references) if self._is_chosen(one[0]))
-
-    def _drawn(self, references: References) -> Iterator[Work]:
-        misses = 0
-        for plan, seed, jitter in super()._drawn(references):
-            faults = plan.faults
-            if self._chosen:
-                faults = tuple(one for one in plan if one.action.kind in self._chosen)
-            misses = 0 if faults else misses + 1
-            if misses >= _MISSES_MAX:
-                return  # the chosen kinds are never drawn at random
-            if faults:
-                yield plan.with_faults(faults), seed, jitter
-
-    def _pairs(self) -> Iterator[Work]:
-        return (one for one in super()._pairs() if self._is_chosen(one[0]))
-
-    def _is_chosen(self, plan: Plan) -> bool:
-        return not self._chosen or all(fault.action.kind in self._chosen for fault in plan)

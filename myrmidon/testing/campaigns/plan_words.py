@@ -1,6 +1,6 @@
 """The faults of a plan in plain words: when they happen, and what they do."""
 
-from myrmidon.testing.simulation.actions import Action
+from myrmidon.testing.simulation.actions import CODES, Action
 from myrmidon.testing.simulation.plan import PlannedFault
 from myrmidon.testing.simulation.triggers import Moment
 
@@ -50,10 +50,7 @@ _REQUESTS = {
     "applied_then timeout": "the server acts, but the controller sees a timeout",
     "applied_then reset": "the server acts, but the connection breaks before the answer",
     "applied_then 500": "the server acts, but answers 500",
-    **{
-        f"reply {code}": f"the server refuses the request with {code}"
-        for code in (400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 503, 504)
-    },
+    **{f"reply {code}": f"the server refuses the request with {code}" for code in CODES},
 }
 _VIEWS = {
     "lag": "events about {target} arrive {seconds} s late",
@@ -63,9 +60,20 @@ _VIEWS = {
     "watch 410": "the watch expires (410)",
     "watch stall": "the watch falls silent",
     "watch dup": "the event arrives twice",
+    "watch cut": "half of the event arrives, and the watch ends",
+    "watch replay": "the event before it arrives again after it",
+    "watch gone": "the watch ends, and the next one is refused with 410",
+    "watch empty": "the watch ends, and so do the next ones at once",
+    "gap": "the watches of {target} end for {seconds} s, and what happened meanwhile has expired",
+    "pages": "the next list of {target} comes in pages, and the second page has expired",
+    "stop": "the process is asked to stop, and starts again {seconds} s after its end",
+    "spurious": "every object is reconciled for no reason",
     "pause": "the process stops for {seconds} s without noticing it",
     "slow": "each answer takes {seconds} s",
     "clock": "the wall clock of the process jumps by {seconds} s",
+    "clock drift": "the wall clock of the process gains {seconds} s each second",
+    "schedule pct": "requests are answered in another order, drawn from seed {number}",
+    "schedule shuffle": "callbacks run in another order, drawn from seed {number}",
 }
 _WORLD = {
     "lease lose": "the Lease is deleted",
@@ -73,13 +81,29 @@ _WORLD = {
     "webhook mutate": "a webhook changes each write of {target}",
     "webhook reject": "a webhook refuses each write of {target}",
     "webhook down": "the webhook for {target} is down",
+    "webhook quota": "the quota for {target} is exceeded",
     "user delete": "the user deletes {target}",
     "user recreate": "the user deletes {target} and creates it again",
     "user edit": "the user edits {target}",
     "monkey delete": "another client deletes {target}",
     "monkey edit": "another client edits {target}",
     "monkey status": "another client edits the status of {target}",
+    "monkey garbage": "another client writes a wrong status to {target}",
+    "monkey orphan": "another client removes labels and owners of {target}",
+    "monkey hold": "another client adds its finalizer to {target}",
+    "monkey terminate": "another client deletes {target} and holds it with a finalizer",
+    "monkey strip": "another client removes the finalizers of {target}",
+    "monkey burst": "another client edits {target} many times",
+    "monkey occupy": "an object of another owner takes the place of {target}",
     "rbac": "requests about {target} are refused with 403",
+    **{f"refuse {code}": f"requests about {{target}} are refused with {code}" for code in CODES},
+    "malformed": "there is a malformed object of the kind {target}",
+    "crd absent": "the kind {target} is not served",
+    "crd change": "the definition of {target} changes",
+    "crd drop": "the definition of {target} and its objects are deleted and created again",
+    "outage replica": "the process hangs for ever",
+    "outage kind": "writes of {target} are refused for ever",
+    "outage object": "writes to {target} are refused for ever",
     "namespace": "the namespace is deleted",
     "gc lag": "the garbage collector is {seconds} s late",
     "gc restart": "the garbage collector starts again with an empty graph",

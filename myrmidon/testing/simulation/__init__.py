@@ -13,13 +13,20 @@ plan            the faults of a run, with a JSON form
 stage           a run and its processes, as the parts below them see them
 director        counts moments, says which faults are due, knows which had an effect
 staleness       how far behind the server a process is, per kind
+interruptions   gaps in watches, refused watches, lists in pages that expire
+schedules       other orders of answers and callbacks
+healing         undoes the faults that last; how a run recovers
 gate            the transport of a process, where faults happen
+meddling        the changes that another client makes to an object
+cluster_faults  malformed objects; definitions that change or vanish
+outages         a part that stays broken for ever
 disturbances    the faults of the world: edits, leases, webhooks, rights
 externals       external systems as part of the world
 programs        what a process runs: a manager, or a plain program
 processes       incarnations: start, crash, restart, pause
 edits           several edits of a user as one
 world           the objects, as predicates see them
+fairness        the time in which no fault was in force
 monitors        always, never, eventually, leads_to
 user            the steps of the scenario
 run             one execution of a scenario: all parts together
@@ -35,6 +42,8 @@ Many runs:
 
 simulating      ``simulate``: one run, compared with its references
 references      runs without faults, which all others are compared with
+start_states    worlds that a new process meets although no process left them so
+world_plans     faults that belong to no single write or event
 enumeration     every fault of depth one at every moment, and pairs
 swarm           random plans from a seed
 explorer        the phases of an exploration, budgets and processes

@@ -11,14 +11,27 @@
 ``travel(kind, back, duration)``   the next process sees the kind as it was so many changes ago,
                                    where the protocol allows it (a read with resourceVersion=0)
 ``watch(eof|410|stall|dup)``       the watch that delivers this event, or the next one
+``watch(cut|replay|gone|empty)``   half a line; an older event again; the next watch is refused
+                                   with 410, or ends at once a few times
+``gap(kind, seconds)``             the watches of a kind end and cannot be opened for so long; what
+                                   happened meanwhile is only seen by a new list
+``pages(kind)``                    the next list of a kind comes in pages, and its second page expires
+``stop(down)``                     the process is asked to stop (SIGTERM), and starts again later
+``spurious()``                     every object is reconciled, for no reason
 ``pause(duration)``                the process stops, and goes on later without noticing
 ``slow(seconds, duration)``        each answer to the process takes so long
-``clock(jump)``                    the wall clock of the process jumps
+``clock(jump)``, ``drift(rate)``   the wall clock of the process jumps, or is too fast or too slow
 ``lease(lose|steal)``              the Lease is deleted, or taken by another client
-``webhook(mutate|reject|down)``    an admission webhook for a kind
+``webhook(mutate|reject|down)``    an admission webhook for a kind; ``quota``: the quota is exceeded
 ``user(delete|recreate|edit)``     the user changes an object of the scenario
 ``monkey(delete|edit|status)``     another client deletes or edits an object, or its status
+``monkey(orphan|hold|strip|...)``  see ``meddling``: other changes of an object by another client
 ``rbac(kind, verbs, duration)``    requests are refused with 403
+``refuse(code, kind, duration)``   requests are refused with another code
+``malformed(kind)``                there is an object that its schema does not allow
+``crd(absent|change|drop)``        the definition of a kind is not served, changes, or is created anew
+``outage(replica|kind|object)``    a part is broken, and stays so until the rest was judged
+``schedule(pct|shuffle, seed)``    the order in which requests are answered, or callbacks run
 ``namespace()``                    the namespace of the scenario is deleted
 ``gc(lag|restart)``                the garbage collector is late, or loses its graph
 =================================  ==========================================================
@@ -43,18 +56,30 @@ KINDS: dict[str, tuple[str, ...]] = {
     "lag": (),
     "hold": (),
     "travel": (),
-    "watch": ("eof", "410", "stall", "dup"),
+    "watch": ("eof", "410", "stall", "dup", "cut", "replay", "gone", "empty"),
+    "gap": (),
+    "pages": (),
+    "stop": (),
+    "spurious": (),
     "pause": (),
     "slow": (),
-    "clock": (),
+    "clock": ("", "drift"),
     "lease": ("lose", "steal"),
-    "webhook": ("mutate", "reject", "down"),
+    "webhook": ("mutate", "reject", "down", "quota"),
     "user": ("delete", "recreate", "edit"),
-    "monkey": ("delete", "edit", "status"),
+    "monkey": (
+        "delete", "edit", "status", "orphan", "hold", "strip", "burst", "occupy", "terminate",
+        "garbage",
+    ),
     "rbac": (),
+    "refuse": tuple(map(str, CODES)),
+    "malformed": (),
+    "crd": ("absent", "change", "drop"),
+    "outage": ("replica", "kind", "object"),
+    "schedule": ("pct", "shuffle"),
     "namespace": (),
     "gc": ("lag", "restart"),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +191,11 @@ def clock(jump: float) -> Action:
     return Action("clock", seconds=jump)
 
 
+def drift(rate: float) -> Action:
+    """Let the wall clock of the process gain so many seconds each second; below 0 it loses them."""
+    return Action("clock", "drift", seconds=rate)
+
+
 def lease(how: str = "lose") -> Action:
     """Delete the Lease, or let another client take it."""
     return Action("lease", how)
@@ -181,14 +211,64 @@ def user(how: str, target: str = "", body: Json | None = None) -> Action:
     return Action("user", how, target=target, body=frozen(body or {}))
 
 
-def monkey(how: str, target: str, body: Json | None = None) -> Action:
-    """Let another client delete or edit an object: ``Kind/name`` or ``Kind/namespace/name``."""
-    return Action("monkey", how, target=target, body=frozen(body or {}))
+def monkey(
+    how: str, target: str, body: Json | None = None, *, lasts: float = 0.0, number: int = 0
+) -> Action:
+    """Let another client change an object: ``Kind/name`` or ``Kind/namespace/name``.
+
+    ``lasts``: for ``hold``, ``occupy`` and ``terminate``.  ``number``: the edits of a ``burst``.
+    """
+    return Action("monkey", how, target=target, body=frozen(body or {}), lasts=lasts, number=number)
 
 
 def rbac(kind: str = "", verb: str = "", *, lasts: float = 30.0) -> Action:
     """Refuse requests with 403: those of a kind and a verb, or all."""
     return Action("rbac", verb, target=kind, lasts=lasts)
+
+
+def refuse(code: int, kind: str = "", *, lasts: float = 30.0) -> Action:
+    """Refuse the requests of a kind, or all, with a status code for ``lasts`` seconds."""
+    return Action("refuse", str(code), target=kind, lasts=lasts)
+
+
+def gap(kind: str, seconds: float = 30.0) -> Action:
+    """End the watches of a kind for so long; afterwards their resourceVersion has expired."""
+    return Action("gap", target=kind, seconds=seconds)
+
+
+def pages(kind: str) -> Action:
+    """Let the next list of a kind come in pages of one object, whose continue token expires."""
+    return Action("pages", target=kind)
+
+
+def stop(down: float = 5.0) -> Action:
+    """Ask the process to stop, as SIGTERM does; start a new one ``down`` seconds after its end."""
+    return Action("stop", seconds=down)
+
+
+def spurious() -> Action:
+    """Reconcile every object although nothing has changed."""
+    return Action("spurious")
+
+
+def malformed(kind: str) -> Action:
+    """Store an object of a kind that its schema does not allow; it is gone when faults are over."""
+    return Action("malformed", target=kind)
+
+
+def crd(how: str, kind: str, *, lasts: float = 30.0) -> Action:
+    """Let a definition be absent for a while, change, or be deleted and created again."""
+    return Action("crd", how, target=kind, lasts=lasts)
+
+
+def outage(how: str, target: str = "") -> Action:
+    """Break a replica, a kind or an object for ever, as far as the controllers can see."""
+    return Action("outage", how, target=target)
+
+
+def schedule(how: str = "pct", seed: int = 0, *, depth: int = 2) -> Action:
+    """Choose another order of answers (``pct``), or of callbacks in the event loop (``shuffle``)."""
+    return Action("schedule", how, number=seed, seconds=float(depth))
 
 
 def namespace() -> Action:

@@ -10,14 +10,15 @@ from typing import TypeAlias
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.testing.simulation.actions import Action, thawed
-from myrmidon.testing.simulation.embedded import DRIFT
+from myrmidon.testing.simulation.cluster_faults import change_definition, store_malformed
+from myrmidon.testing.simulation.meddling import MERGE, meddle
+from myrmidon.testing.simulation.outages import break_part
 from myrmidon.testing.simulation.stage import Stage, StageProcess
 from myrmidon.testing.simulation.staleness import StaleView
 
 Disturb: TypeAlias = Callable[[Stage, int, Action, StageProcess], None]
 
 _LEASES = "/apis/coordination.k8s.io/v1"
-_MERGE = "application/merge-patch+json"
 MONKEY = "monkey"
 
 
@@ -71,7 +72,10 @@ def _slow(run: Stage, index: int, action: Action, process: StageProcess) -> None
 
 def _clock(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     run.director.mark(index)
-    process.clock.jumped_seconds += action.seconds
+    if action.how == "drift":
+        process.clock.drift(action.seconds)
+    else:
+        process.clock.jumped_seconds += action.seconds
 
 
 def _lease(run: Stage, index: int, action: Action, process: StageProcess) -> None:
@@ -84,7 +88,7 @@ def _lease(run: Stage, index: int, action: Action, process: StageProcess) -> Non
             run.meddle("DELETE", path)
         else:
             taken = {"spec": {"holderIdentity": "an-intruder", "leaseDurationSeconds": 15}}
-            run.meddle("PATCH", path, taken, _MERGE)
+            run.meddle("PATCH", path, taken, MERGE)
 
 
 def _webhook(run: Stage, index: int, action: Action, process: StageProcess) -> None:
@@ -104,36 +108,58 @@ def _user(run: Stage, index: int, action: Action, process: StageProcess) -> None
 
 def _monkey(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     del process
-    kind, _, place = action.target.partition("/")
-    namespace, _, name = place.rpartition("/")
-    found = run.world.type_of(kind)
-    for obj in run.world.list(kind):
-        meta = obj["metadata"]
-        if name in ("", meta["name"]) and namespace in ("", meta.get("namespace")):
-            path = run.path_of(found, obj)
-            run.director.mark(index)
-            if action.how == "delete":
-                run.meddle("DELETE", path, {"propagationPolicy": "Background"})
-            elif action.how == "status":
-                run.meddle("PATCH", f"{path}/status", {"status": thawed(action.body)}, _MERGE)
-            else:
-                run.meddle("PATCH", path, thawed(action.body) or _drift(obj), _MERGE)
-            return
-
-
-def _drift(obj: Json) -> Json:
-    """Return an edit that a controller has to undo: other labels, other data, fewer replicas."""
-    if isinstance(obj.get("data"), dict) and obj["data"]:
-        key = min(obj["data"])
-        return {"data": {key: "ZHJpZnQ=" if obj.get("kind") == "Secret" else "drift"}}
-    if isinstance((obj.get("spec") or {}).get("replicas"), int):
-        return {"spec": {"replicas": obj["spec"]["replicas"] + 1}}
-    return {"metadata": {"labels": {DRIFT: "true"}}}
+    meddle(run, index, action)
 
 
 def _rbac(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     until = run.loop.time() + action.lasts
     process.refuse(until, action.target, action.how, lambda: run.director.mark(index))
+
+
+def _refuse(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    until = run.loop.time() + action.lasts
+    mark = lambda: run.director.mark(index)  # noqa: E731 - a callback
+    process.refuse(until, action.target, "", mark, code=int(action.how))
+
+
+def _gap(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    now = run.loop.time()
+    process.interruptions.cut(
+        action.target, now, now + action.seconds, lambda: run.director.mark(index)
+    )
+    process.view(action.target).wake()
+
+
+def _pages(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    process.interruptions.split_list(action.target, lambda: run.director.mark(index))
+
+
+def _stop(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    run.director.mark(index)
+    process.stop(action.seconds)
+
+
+def _spurious(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    del action
+    run.director.mark(index)
+    process.reconcile_all()
+
+
+def _malformed(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    del process
+    store_malformed(run, index, action)
+
+
+def _crd(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    del process
+    change_definition(run, index, action)
+
+
+def _schedule(run: Stage, index: int, action: Action, process: StageProcess) -> None:
+    del process
+    run.schedule.begin(
+        action.how, action.number, int(action.seconds), lambda: run.director.mark(index)
+    )
 
 
 def _namespace(run: Stage, index: int, action: Action, process: StageProcess) -> None:
@@ -167,6 +193,15 @@ _ALL: dict[str, Disturb] = {
     "user": _user,
     "monkey": _monkey,
     "rbac": _rbac,
+    "refuse": _refuse,
+    "gap": _gap,
+    "pages": _pages,
+    "stop": _stop,
+    "spurious": _spurious,
+    "malformed": _malformed,
+    "crd": _crd,
+    "outage": break_part,
+    "schedule": _schedule,
     "namespace": _namespace,
     "gc": _gc,
     "lost": lambda _run, _index, _action, _process: None,  # only at a request

@@ -14,11 +14,12 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.accessors import Json, namespace_of, owners_of, uid_of
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.actors.actor import Actor, ServerAccess
 from myrmidon.apiserver.actors.collector import GarbageCollector
-from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.call import Admission, AdmissionStep
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.server import ApiServer, ServerCheckpoint
@@ -83,6 +84,41 @@ class SimulatedCollector(GarbageCollector):
             self.observe(change)
 
 
+class TrustingCollector(SimulatedCollector):
+    """A garbage collector that finds owners by uid alone, in whichever namespace (Kubernetes < 1.20).
+
+    It keeps the children of an owner in another namespace as long as the owner is in its graph.  When it
+    starts again, it may meet a child before its owner, looks for the owner in the namespace of the child,
+    and deletes the child.  Here it always meets children first.
+    """
+
+    def restart(self, server: ApiServer, rng: Random) -> None:
+        """Forget the graph, and meet every child before its owner."""
+        del rng
+        self.__init__()  # type: ignore[misc]
+        changes = server.store.checkpoint().changes()
+        changes.sort(key=lambda change: not owners_of(change.record.value))
+        for change in changes:
+            self.observe(change)
+            self.act(server)
+
+    def _owner_state(self, server: ServerAccess, node: Any, reference: Json) -> str:
+        if str(reference.get("uid")) in self._nodes:
+            return "solid"
+        here = namespace_of(node.value)
+        for record in server.core.store.scan(_stored_as(server, reference)):
+            if uid_of(record.value) == reference.get("uid"):
+                # In the same namespace a live read finds it, although the graph does not have it yet.
+                return "solid" if namespace_of(record.value) in ("", here) else "gone"
+        return super()._owner_state(server, node, reference)
+
+
+def _stored_as(server: ServerAccess, reference: Json) -> str:
+    group, version = split_api_version(str(reference.get("apiVersion") or ""))
+    found = server.core.registry.find_kind(group, version, str(reference.get("kind")))
+    return "" if found is None else found.stored_as
+
+
 @dataclass
 class SimulatedWebhook:
     """An admission webhook for the writes of controllers: off, or as a plan says."""
@@ -104,6 +140,8 @@ class SimulatedWebhook:
             raise Failure(
                 403, "Forbidden", 'admission webhook "simulated" denied the request: injected'
             )
+        if self.how == "quota":
+            raise Failure(403, "Forbidden", "exceeded quota: simulated, requested: 1, limited: 0")
         if self.how == "down":
             raise internal('failed calling webhook "simulated": injected')
         meta = admission.obj.get("metadata") or {}
@@ -112,6 +150,24 @@ class SimulatedWebhook:
 
     def check(self, admission: Admission) -> None:
         """Do nothing: ``admit`` has refused the write already."""
+
+
+@dataclass(frozen=True)
+class ScenarioWebhook:
+    """A mutating webhook of the scenario: it is always there, and sees the writes of everybody."""
+
+    kind: str
+    change: Callable[[Json], Json]
+
+    def admit(self, admission: Admission) -> Json | None:
+        """Return the object as the webhook changes it."""
+        kind = admission.call.type.kind.kind
+        if admission.obj is None or admission.subresource or kind != self.kind:
+            return None
+        return self.change(admission.obj)
+
+    def check(self, admission: Admission) -> None:
+        """Do nothing: it refuses no write."""
 
 
 class SimulatedServer(ApiServer):
@@ -124,6 +180,12 @@ class SimulatedServer(ApiServer):
         super().__init__(actors=actors)
         self.webhook = SimulatedWebhook(writer=lambda: self.writer[1])
         self._steps, self._memo = self.core.admission, self.handler.memo
+        self._permanent: list[ScenarioWebhook] = []
+
+    def install_webhooks(self, hooks: list[ScenarioWebhook]) -> None:
+        """Have these webhooks of a scenario from now on, and no others."""
+        self._permanent = hooks
+        self.ask_webhook("")
 
     def ask_webhook(
         self, how: str, kind: str = "", noticed: Callable[[], None] = lambda: None
@@ -135,8 +197,10 @@ class SimulatedServer(ApiServer):
         hook = self.webhook
         hook.how, hook.kind, hook.noticed = how, kind, noticed
         *steps, webhooks = self._steps
-        self.core.admission = [*steps, hook, webhooks] if how else self._steps
-        self.handler.memo = None if how else self._memo
+        asked: list[AdmissionStep] = [hook] if how else []
+        asked += self._permanent
+        self.core.admission = [*steps, *asked, webhooks] if asked else self._steps
+        self.handler.memo = None if asked else self._memo
 
     def settle(self) -> None:
         """Run the actors, as themselves."""
@@ -155,11 +219,12 @@ class Template:
 
     def fork(self, clock: VirtualClock, actors: MakeActors | None, seed: int) -> SimulatedCollector:
         """Roll the server back for a run; return its garbage collector."""
-        collector = SimulatedCollector()
         made = list(cluster_actors() if actors is None else actors())
-        kept = [one for one in made if type(one) is not GarbageCollector]
+        kept = [one for one in made if not isinstance(one, GarbageCollector)]
         with_collector = len(kept) < len(made)
-        self.server.ask_webhook("")
+        given = (one for one in made if isinstance(one, SimulatedCollector))
+        collector = next(given, None) or SimulatedCollector()
+        self.server.install_webhooks([])
         environment = SimulatedEnvironment(clock, seed)
         self.server.rollback(
             self.checkpoint, environment, [collector, *kept] if with_collector else kept

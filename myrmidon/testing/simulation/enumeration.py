@@ -6,9 +6,9 @@ In this order, so that a small budget finds most:
 2. for replicas: a pause, a lost lease; restarts with old views per kind
 3. at every write: edits, deletions and recreations by the user; lag and hold of the written kind
 4. at every watch delivery: end, 410, repetition, hold, a restart with old views per kind
-5. start states: children that are missing, drifted or terminating when a process starts
-6. at every write: refusals, and crashes before it
-7. the world: webhooks, rights, the garbage collector, clocks
+5. start states (``start_states``)
+6. at every write: refusals, crashes before it, orderly stops, gaps, edits while the process is down
+7. the world (``world_plans``): webhooks, rights, definitions, clocks, parts that stay broken, schedules
 
 Each kind of fault comes at all writes before the next kind, because most bugs have one write that shows
 them.
@@ -18,16 +18,17 @@ before it are the same if nothing else happened in between.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from myrmidon.testing.simulation import actions as do
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts
-from myrmidon.testing.simulation.triggers import Moment, end, event, time, write
+from myrmidon.testing.simulation.start_states import start_states
+from myrmidon.testing.simulation.triggers import Moment, event, write
+from myrmidon.testing.simulation.world_plans import one as _one
+from myrmidon.testing.simulation.world_plans import world_plans
 
 _SAME_TIME_SECONDS = 1.0
-_CHILDREN_MAX = 6
 _EVENTS_MAX = 40
 _BACK_MAX = 3
 _REFUSALS = (409, 429, 503, 500, 403)
@@ -44,11 +45,8 @@ def depth_one(facts: Facts) -> Iterator[Plan]:
     yield from _at_events(facts)
     yield from start_states(facts)
     yield from _refusals_at_writes(facts)
-    yield from _world(facts)
-
-
-def _one(moment: Moment, action: Action) -> Plan:
-    return Plan((PlannedFault(moment, action),))
+    yield from _interruptions_at_writes(facts)
+    yield from world_plans(facts)
 
 
 def _at_writes(facts: Facts) -> Iterator[Plan]:
@@ -101,9 +99,22 @@ def _refusals_at_writes(facts: Facts) -> Iterator[Plan]:
         last = fact
 
 
-def _restart(moment: Moment, actions: tuple[Action, ...]) -> Plan:
+def _interruptions_at_writes(facts: Facts) -> Iterator[Plan]:
+    moments = [write(number) for number in range(1, len(facts.writes) + 1)]
+    for action in (do.stop(), do.spurious()):
+        yield from (_one(moment, action) for moment in moments)
+    for moment, fact in zip(moments, facts.writes, strict=True):
+        if fact.kind in facts.events:
+            yield _one(moment, do.gap(fact.kind, 45.0))
+    for target in facts.made:
+        for moment in moments:
+            yield _restart(moment, (do.user("delete", target),), down=60.0)
+
+
+def _restart(moment: Moment, actions: tuple[Action, ...], down: float = 5.0) -> Plan:
     """Return a crash at a moment, with what the next process meets."""
-    return Plan(tuple(PlannedFault(moment, one) for one in (*actions, do.crash("after"))))
+    crash = do.crash("after", down=down)
+    return Plan(tuple(PlannedFault(moment, one) for one in (*actions, crash)))
 
 
 def _at_events(facts: Facts) -> Iterator[Plan]:
@@ -114,44 +125,13 @@ def _at_events(facts: Facts) -> Iterator[Plan]:
             yield _one(moment, do.watch("410"))
             yield _one(moment, do.watch("dup"))
             yield _one(moment, do.watch("eof"))
+            if not facts.is_plain:
+                yield _one(moment, do.watch("replay"))
             yield _one(moment, do.hold(kind, 45.0))
             for stale in facts.stale_reads:
                 for back in range(1, _BACK_MAX + 1):
                     yield _restart(moment, (do.travel(stale, back),))
         yield _one(event(kind, 1), do.watch("stall"))
-
-
-def start_states(facts: Facts) -> Iterator[Plan]:
-    """Return restarts after which a process meets a world that it did not leave so."""
-    crash = PlannedFault(end(), do.crash("after", down=10.0))
-    children = facts.children[:_CHILDREN_MAX]
-    for size in range(1, len(children) + 1):
-        for chosen in combinations(children, size):
-            missing = (PlannedFault(end(), do.monkey("delete", one)) for one in chosen)
-            yield Plan((crash, *missing))
-    for child in children:
-        yield Plan((crash, PlannedFault(end(), do.monkey("edit", child))))
-        yield _one(end(), do.monkey("delete", child))
-        yield _one(end(), do.monkey("edit", child))
-    for kind in facts.stale_reads:
-        for back in range(1, _BACK_MAX + 1):
-            yield _restart(end(), (do.travel(kind, back),))
-    yield Plan((crash,))
-
-
-def _world(facts: Facts) -> Iterator[Plan]:
-    yield _one(write(1), do.slow(1.2))
-    yield _one(write(1), do.clock(7200.0))
-    yield _one(write(1), do.clock(-7200.0))
-    yield _one(end(), do.gc("restart"))
-    yield _one(write(1), do.gc("lag", 20.0))
-    yield _one(time(0.0), do.crash())
-    for kind in dict.fromkeys(fact.kind for fact in facts.writes if fact.kind in facts.events):
-        first = write(kind=kind)
-        for how in ("mutate", "reject", "down"):
-            yield _one(first, do.webhook(how, kind))
-        yield _one(first, do.rbac(kind))
-    yield _one(end(), do.namespace())
 
 
 def depth_two(first: Plan, facts: Facts) -> Iterator[Plan]:

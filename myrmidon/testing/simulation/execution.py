@@ -9,6 +9,7 @@ from myrmidon.testing.simulation.embedded import MakeActors
 from myrmidon.testing.simulation.normalisation import Masks
 from myrmidon.testing.simulation.oracles.conditions import ReadyWorlds
 from myrmidon.testing.simulation.oracles.judging import judge
+from myrmidon.testing.simulation.outages import has_outage
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.programs import silence
 from myrmidon.testing.simulation.result import SimulationResult
@@ -22,7 +23,10 @@ from myrmidon.testing.simulation.simulation import (
 Body: TypeAlias = Callable[[Simulation], Awaitable[Any]]
 StartState: TypeAlias = Callable[[Run], None]
 
-_BLIND = frozenset({"watch", "hold", "lag", "travel", "pause", "lease", "rbac"})
+_BLIND = frozenset({
+    "watch", "hold", "lag", "travel", "pause", "lease", "rbac", "refuse", "gap", "pages", "crd",
+    "schedule", "outage", "malformed",
+})  # fmt: skip
 _RECOVERY_SECONDS = 60.0
 """After a fault that a watch may have met: longer than the longest backoff of a watch."""
 _STALL_SECONDS = 240.0
@@ -82,17 +86,16 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
     await run.user.finish()
     run.end_faults()
     await run.settle(SETTLE_SECONDS_MAX)
+    if has_outage(run.plan):
+        run.heal(outages=False)
+        await _recovered(run)
+        run.recovery.in_outage = run.objects()
     run.heal()
+    run.recovery.healed_from, run.recovery.healed_at = len(run.trace.commits), run.loop.time()
     run.note("simulation", "all faults are over")
-    plain = any(recipe.is_plain for recipe, _ in run.recipes)
-    if plain and run.plan:
-        await run.advance(_PLAIN_RECOVERY_SECONDS)
-    elif any(process.is_stalled for process in run.processes):
-        await run.advance(_STALL_SECONDS)
-    elif any(fault.action.kind in _BLIND for fault in run.plan):
-        await run.advance(_RECOVERY_SECONDS)
-    settled = await run.settle(SETTLE_SECONDS_MAX)
+    settled = await _recovered(run)
     run.at_rest_from = len(run.trace.commits)
+    run.recovery.rests_from = len(run.trace.entries)
     result.virtual_seconds = run.loop.time()
     if not settled:
         run.fail("O7", "settle", "the controllers do not settle after all faults are over")
@@ -100,6 +103,18 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
     run.at_rest = run.objects()
     await run.rest()
     result.finished = True
+
+
+async def _recovered(run: Run) -> bool:
+    """Give controllers the time that they need after the faults; return whether they settled."""
+    plain = any(recipe.is_plain for recipe, _ in run.recipes)
+    if plain and run.plan:
+        await run.advance(_PLAIN_RECOVERY_SECONDS)
+    elif any(process.is_stalled for process in run.processes):
+        await run.advance(_STALL_SECONDS)
+    elif any(fault.action.kind in _BLIND for fault in run.plan):
+        await run.advance(_RECOVERY_SECONDS)
+    return await run.settle(SETTLE_SECONDS_MAX)
 
 
 @contextmanager

@@ -6,19 +6,22 @@ random plans; ``nightly`` does everything; a duration such as ``10s`` or ``2m`` 
 order, and goes on with random plans until then.
 
 A run whose faults did not all have an effect is not counted as passed.
+
+Two functions extend an exploration from outside: ``keeps`` chooses which faults are tried, and
+``observe`` sees the result of every run.  ``campaigns`` is made of these.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from myrmidon.errors import UsageError
 from myrmidon.testing.harness.clock import real_seconds
 from myrmidon.testing.harness.garbage import rare_collections
 from myrmidon.testing.simulation.enumeration import depth_one, depth_two, world_key
-from myrmidon.testing.simulation.plan import Plan
+from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.references import References
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario, as_scenario
@@ -28,6 +31,13 @@ from myrmidon.testing.simulation.workers import Work, Workers
 
 _SWARM = {"ci": 50, "nightly": 20_000}
 _FAILURES_MAX = 5
+_MISSES_MAX = 2000
+"""Random plans in a row without a fault that is kept: such faults are never drawn."""
+
+Keeps: TypeAlias = Callable[[PlannedFault], bool]
+"""Whether a fault is tried."""
+Observe: TypeAlias = Callable[[SimulationResult], None]
+"""Called with the result of each run, in order."""
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)([smh])")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -105,7 +115,12 @@ def explore(
 
 
 class Explorer:
-    """One exploration."""
+    """One exploration.
+
+    - ``keeps``: which faults are tried.  A plan of the enumeration is run if all its faults are kept; a
+      random plan loses the others.  Default: all.
+    - ``observe``: called with the result of each run.
+    """
 
     def __init__(
         self,
@@ -114,7 +129,11 @@ class Explorer:
         seed: int,
         stop_at: int,
         shard: tuple[int, int] = (0, 1),
+        *,
+        keeps: Keeps | None = None,
+        observe: Observe | None = None,
     ) -> None:
+        self._keeps, self._observe = keeps, observe
         self._scenario, self._budget, self._seed, self._stop_at = scenario, budget, seed, stop_at
         self._shard = shard
         self.report = SimulationReport(scenario.name)
@@ -136,6 +155,8 @@ class Explorer:
         if references.main.finished and not self.report.failures:
             for result in self._results(references, jobs):
                 self._count(result)
+                if self._observe is not None:
+                    self._observe(result)
                 if self._is_over():
                     break
         if shrink:
@@ -156,20 +177,30 @@ class Explorer:
             )
 
     def _enumerated(self, references: References) -> Iterator[Work]:
-        for plan in depth_one(references.facts):
+        for plan in filter(self._is_kept, depth_one(references.facts)):
             yield plan, None, 0.0
 
     def _drawn(self, references: References) -> Iterator[Work]:
         numbers = count() if self._budget.swarm is None else range(self._budget.swarm)
+        misses = 0
         for number in numbers:
             seed = self._seed + number
             plan, jitter = drawn(seed, references.facts)
-            yield plan, seed, jitter
+            if self._keeps is not None:
+                plan = plan.with_faults(filter(self._keeps, plan))
+            misses = 0 if plan.faults else misses + 1
+            if misses >= _MISSES_MAX:
+                return
+            if plan.faults:
+                yield plan, seed, jitter
 
     def _pairs(self) -> Iterator[Work]:
         for first, facts in self._first:
-            for plan in depth_two(first, facts):
+            for plan in filter(self._is_kept, depth_two(first, facts)):
                 yield plan, None, 0.0
+
+    def _is_kept(self, plan: Plan) -> bool:
+        return self._keeps is None or all(map(self._keeps, plan))
 
     def _count(self, result: SimulationResult) -> None:
         report = self.report

@@ -68,13 +68,16 @@ class Gate:
             await run.clock.sleep(0)  # a step of the user is made before the request arrives
         if run.loop.is_paused(self._incarnation):
             await run.clock.sleep(0)  # goes on when the process does
-        latency = process.latency(run.loop.time())
+        latency = process.latency(run.loop.time()) + run.schedule.request_delay()
+        allowed = _TIMEOUT_SECONDS if deadline is None else deadline
         if latency:
-            await run.clock.sleep(latency / 2)
+            await run.clock.sleep(min(latency, allowed) / 2)
         process.issued = issued  # the server acts before any other request of the process
         response = await self._exchange(request, subject, fault, deadline)
         if latency:
-            await run.clock.sleep(latency / 2)
+            await run.clock.sleep(min(latency, allowed) / 2)
+        if latency > allowed:
+            raise AmbiguousError(f"no answer to {request.method} {request.path} in time")
         return response
 
     async def _exchange(
@@ -94,15 +97,12 @@ class Gate:
             self._note(request, subject, "lost", None)
             await run.clock.sleep(seconds)
             raise AmbiguousError(f"no answer to {request.method} {request.path}")
-        refusal = self._process.refusal(subject, run.loop.time())
-        if kind == "reply" and fault is not None:
-            refusal = (int(fault.how), fault.seconds)
-        if refusal is not None:
-            response = _status(*refusal)
-            self._note(request, subject, str(response.status), response)
-            return response
+        asked = self._asked(request, subject, fault)
+        if isinstance(asked, HttpResponse):
+            self._note(request, subject, str(asked.status), asked)
+            return asked
         writer = (self._process.name, self._process.number, self._incarnation)
-        response = await run.carry(self._dated(request, subject), writer)
+        response = await run.carry(asked, writer)
         if subject.plural == "leases" and subject.is_write and response.status < 300:
             self._process.renewed_at = run.loop.time()
         if kind == "crash" and fault is not None:
@@ -136,8 +136,18 @@ class Gate:
         refusal = process.refusal(subject, run.loop.time())
         if fault is not None and fault.kind == "reply":
             refusal = (int(fault.how), fault.seconds)
+        now, store = run.loop.time(), run.server.store
+        opening = process.interruptions.at_opening(subject, request, now, store)
+        if opening == "refused":
+            raise AmbiguousError(f"no connection for {request.method} {request.path}")
+        if opening in ("gone", "422"):
+            refusal = (410 if opening == "gone" else 422, 0.0)
         if refusal is not None:
             yield _Whole(_status(*refusal))
+            return
+        if opening:
+            body = _expired_event() if opening == "expired" else b""
+            yield _Whole(HttpResponse(200, (), body))
             return
         request = self._dated(request, subject)
         outcome = run.server.answer(request, None, Draws(run.server.core.environment))
@@ -166,6 +176,20 @@ class Gate:
             else:
                 self._run.disturb(index, action, self._process, subject)
         return chosen
+
+    def _asked(
+        self, request: HttpRequest, subject: RequestSubject, fault: Action | None
+    ) -> HttpRequest | HttpResponse:
+        """Return the request as the server gets it, or the answer that refuses it."""
+        refusal = self._process.refusal(subject, self._run.loop.time())
+        if fault is not None and fault.kind == "reply":
+            refusal = (int(fault.how), fault.seconds)
+        if refusal is not None:
+            return _status(*refusal)
+        if subject.verb != "list":
+            return self._dated(request, subject)
+        paged = self._process.interruptions.at_list(subject.kind, request)
+        return _status(410) if paged is None else self._dated(paged, subject)
 
     async def _die(self, fault: Action) -> None:
         self._process.crash(down=fault.seconds)
@@ -231,6 +255,7 @@ class _Watch:
         self._kind, self._watch = subject.kind, watch
         self._stream = run.director.requests
         self._subject = subject
+        self._opened_at, self._last = run.loop.time(), b""
         self.headers = watch.headers
 
     async def read(self) -> bytes:
@@ -250,7 +275,8 @@ class _Watch:
             while True:
                 changed.clear()
                 until, next_at = view.limit(run.trace.commits, loop.time())
-                for line in watch.take(until):
+                taken = await self._taken(until)
+                for line in taken or ():
                     for shown in await self._delivered(line):
                         if shown is None:
                             return
@@ -258,7 +284,7 @@ class _Watch:
                 if until is not None and view.noticed is not None:
                     _notice(view, run.server.store.changes(watch.resource, after=watch.cursor))
                 now = loop.time()
-                if watch.over or now >= ends_at:
+                if taken is None or watch.over or now >= ends_at:
                     return
                 if now >= bookmark_at:
                     bookmark = watch.bookmark() if until is None else None
@@ -271,6 +297,17 @@ class _Watch:
             alarm.stop()
             for stop in stops:
                 stop()
+
+    async def _taken(self, until: int | None) -> list[bytes] | None:
+        """Return the events that arrive now; None if the watch was cut."""
+        run, process = self._run, self._process
+        if process.interruptions.ends(self._kind, self._opened_at):
+            return None
+        taken = self._watch.take(until)
+        delay = run.schedule.event_delay(process.number, self._kind) if taken else 0.0
+        if delay:
+            await run.clock.sleep(delay)
+        return taken
 
     async def _delivered(self, line: bytes) -> list[bytes | None]:
         """Return what arrives in place of an event; None ends the watch."""
@@ -303,6 +340,7 @@ class _Watch:
                 run.loop.time(), process.number, self._incarnation, self._kind, line, self._stream
             )
         )
+        self._last = line
         return arrived
 
     async def _spoiled(self, line: bytes, how: str) -> list[bytes | None]:
@@ -310,7 +348,14 @@ class _Watch:
             case "eof":
                 return [line, None]
             case "410":
-                return [orjson.dumps({"type": "ERROR", "object": _problem(410)}), None]
+                return [_expired_event(), None]
+            case "cut":
+                return [line[: len(line) // 2], None]
+            case "replay":
+                return [line, self._last or line]
+            case "gone" | "empty":
+                self._process.interruptions.spoil_opening(self._kind, how)
+                return [line, None]
             case "stall":
                 self._process.is_stalled = True
                 await asyncio.Event().wait()
@@ -330,6 +375,10 @@ def _status(code: int, retry_after: float = 0.0) -> HttpResponse:
     if retry_after:
         headers = (*headers, ("retry-after", f"{retry_after:g}"))
     return HttpResponse(code, headers, orjson.dumps(_problem(code)))
+
+
+def _expired_event() -> bytes:
+    return orjson.dumps({"type": "ERROR", "object": _problem(410)})
 
 
 def _problem(code: int) -> dict[str, object]:

@@ -17,6 +17,7 @@ import heapq
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
+from random import Random
 from typing import Any
 
 from myrmidon.testing.harness.clock import VirtualTimeLoop
@@ -38,6 +39,8 @@ class SimulationLoop(VirtualTimeLoop):
         self._dropped: list[LeanHandle] = []  # kept, so that no code of a dead process runs
         self._parked: dict[int, tuple[list[LeanHandle], list[LeanTimer]]] = {}
         self._marked = False
+        self._shuffled: Random | None = None
+        self._reordered: Callable[[], None] = lambda: None
 
     # ------------------------------------------------------------------ the life of incarnations
 
@@ -112,6 +115,8 @@ class SimulationLoop(VirtualTimeLoop):
                 (self._dropped if parked is None else parked[0]).append(handle)
                 return handle
         self._ready.append(handle)
+        if self._shuffled is not None and len(self._ready) > 1:
+            self._put_in_order(handle, self._shuffled)
         return handle
 
     def call_at(  # type: ignore[override]
@@ -128,6 +133,26 @@ class SimulationLoop(VirtualTimeLoop):
                 heapq.heapify(self._scheduled)
                 self._parked[owner][1].append(timer)
         return timer
+
+    def shuffle(self, rng: Random | None, reordered: Callable[[], None] = lambda: None) -> None:
+        """Run the callbacks of processes in a random order from now on; None ends that.
+
+        ``reordered`` is called when a callback is put before one that was planned earlier.
+        """
+        self._shuffled, self._reordered = rng, reordered
+
+    def _put_in_order(self, handle: LeanHandle, rng: Random) -> None:
+        """Move the newest callback to a random place after those of its own task."""
+        if _owner(handle) == ENVIRONMENT:
+            return
+        first = len(self._ready) - 1
+        while first and _may_overtake(self._ready[first - 1], handle.context):
+            first -= 1
+        place = rng.randint(first, len(self._ready) - 1)
+        if place < len(self._ready) - 1:
+            self._ready.pop()
+            self._ready.insert(place, handle)
+            self._reordered()
 
     def _take_ready(self, incarnation: int) -> list[LeanHandle]:
         """Replace the callbacks that are ready by cancelled ones; return copies of them.
@@ -155,6 +180,11 @@ class SimulationLoop(VirtualTimeLoop):
 
     def _close_self_pipe(self) -> None:
         """Do nothing."""
+
+
+def _may_overtake(handle: Any, context: Context) -> bool:
+    """Whether a callback of a context may run before another one that was planned earlier."""
+    return handle.context is not context and _owner(handle) != ENVIRONMENT
 
 
 def _owner(planned: Any) -> int:

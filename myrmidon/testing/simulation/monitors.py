@@ -5,6 +5,9 @@
     eventually(name, p, within)  p holds at some time within so many seconds from now
     leads_to(name, p, q, within) whenever p begins to hold, q holds within so many seconds
 
+With ``fair=True`` the bound of ``eventually`` and ``leads_to`` counts only the time in which no fault was
+in force (``fairness``), so it is the same with and without faults.
+
 Predicates are evaluated after every change.  They must be pure: they get a ``World`` and return
 whether they hold.  A predicate that raises counts as violated, and its exception is reported.
 """
@@ -13,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
+from myrmidon.testing.simulation.fairness import FairTime
 from myrmidon.testing.simulation.world import World
 
 Predicate: TypeAlias = Callable[[World], Any]
@@ -28,6 +32,7 @@ class Monitor:
     predicate: Predicate
     then: Predicate | None = None
     within: float = 0.0
+    fair: bool = False
     since: float = 0.0
     is_over: bool = False
     pending: list[float] = field(default_factory=list)
@@ -48,8 +53,8 @@ class Monitor:
 class Monitors:
     """All monitors of a run."""
 
-    def __init__(self, world: World, violated: Violated) -> None:
-        self._world, self._violated = world, violated
+    def __init__(self, world: World, violated: Violated, fair: FairTime | None = None) -> None:
+        self._world, self._violated, self._fair = world, violated, fair or FairTime()
         self.all: list[Monitor] = []
 
     def add(self, monitor: Monitor, now: float) -> Monitor:
@@ -89,7 +94,7 @@ class Monitors:
                 self._report(monitor, f"does not hold any more ({now:g} s)")
             case "never" if holds:
                 self._report(monitor, f"holds ({now:g} s)")
-            case "eventually" if now > monitor.since + monitor.within:
+            case "eventually" if self._is_late(monitor, monitor.since, now):
                 # Checked at every change: if it holds only now, it did not hold in time.
                 self._report(monitor, f"did not hold within {monitor.within:g} s")
             case "eventually" if holds:
@@ -104,10 +109,16 @@ class Monitors:
             monitor.pending.append(now)
             monitor.ever += 1
         monitor.held = holds
-        if monitor.pending and now > monitor.pending[0] + monitor.within:
+        if monitor.pending and self._is_late(monitor, monitor.pending[0], now):
             self._report(monitor, f"did not follow within {monitor.within:g} s")
         elif follows:
             monitor.pending.clear()
+
+    def _is_late(self, monitor: Monitor, begun: float, now: float) -> bool:
+        """Whether the bound of a monitor is over; under fairness, only fair time counts."""
+        if now <= begun + monitor.within:
+            return False
+        return not monitor.fair or self._fair.seconds(begun, now) > monitor.within
 
     def _report(self, monitor: Monitor, what: str) -> None:
         monitor.is_over = True

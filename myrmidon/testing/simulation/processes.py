@@ -9,12 +9,14 @@ error that the framework does not know is a bug.
 import asyncio
 from collections.abc import Callable
 from contextvars import copy_context
+from math import inf
 from typing import Any
 
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import MyrmidonError
 from myrmidon.testing.simulation.clocks import ProcessClock
 from myrmidon.testing.simulation.gate import Gate
+from myrmidon.testing.simulation.interruptions import Interruptions
 from myrmidon.testing.simulation.loop import INCARNATION
 from myrmidon.testing.simulation.programs import ManagerProgram, PlainProgram, Recipe
 from myrmidon.testing.simulation.requests import RequestSubject
@@ -23,6 +25,8 @@ from myrmidon.testing.simulation.staleness import StaleView, revision_before
 
 _RESTART_SECONDS = 5.0
 _RESTART_SECONDS_MAX = 80.0
+GRACE_SECONDS = 60.0
+"""How long a process may take to stop: longer than the default ``shutdown_timeout``."""
 
 
 class SimulatedProcess:
@@ -45,7 +49,10 @@ class SimulatedProcess:
         self._views: dict[str, StaleView] = {}
         self._travels: list[tuple[str, int, float, Callable[[], None]]] = []
         self._watch_faults: list[tuple[str, str, Callable[[], None]]] = []
-        self._refused: list[tuple[float, str, str, Callable[[], None]]] = []
+        self._refused: list[tuple[float, str, str, Callable[[], None], int, str]] = []
+        self.interruptions = Interruptions()
+        self._stops_after: float | None = None
+        """While it is asked to stop: the seconds until it starts again after its end."""
         self._slow = (0.0, 0.0)
         self._failures = 0
         self.is_stalled = False
@@ -61,6 +68,7 @@ class SimulatedProcess:
         self.started_at = run.loop.time()
         self.incarnation = run.next_incarnation()
         self._views = {}
+        self._stops_after = None
         self.is_stalled, self.renewed_at = False, 0.0
         self._travel()
         run.note(self.name, "started")
@@ -92,6 +100,10 @@ class SimulatedProcess:
             error = failed
         if incarnation != self.incarnation or self._run.is_over:
             return
+        if self._stops_after is not None:
+            self._run.note(self.name, "stopped")
+            self._gone(self._stops_after)
+            return
         self.ended.append(error)
         self._run.note(self.name, "exited", f"{type(error).__name__}: {error}")
         self._failures += 1
@@ -105,9 +117,30 @@ class SimulatedProcess:
         self._run.note(self.name, "was killed")
         self._gone(down)
 
+    def stop(self, down: float = _RESTART_SECONDS) -> None:
+        """Ask the process to stop, as SIGTERM does; kill it after its grace period."""
+        if self.program is None or self._stops_after is not None:
+            return
+        run, incarnation = self._run, self.incarnation
+        self._stops_after = down
+        run.note(self.name, "was asked to stop")
+        self.program.stop()
+
+        def kill() -> None:
+            if self.incarnation == incarnation and self.program is not None and not run.is_over:
+                run.fail("O11", self.name, f"{self.name} did not stop within {GRACE_SECONDS:g} s")
+                self.crash(down)
+
+        run.later(GRACE_SECONDS, kill)
+
+    def reconcile_all(self) -> None:
+        """Queue a pass for every object, although nothing has changed."""
+        if self.works and self.program is not None:
+            self._run.spawn(self.program.resync())
+
     def _gone(self, down: float) -> None:
         run = self._run
-        self.program = None
+        self.program, self._stops_after = None, None
         run.loop.kill(self.incarnation)
         for stops in self.streams:
             for stop in stops:
@@ -127,7 +160,7 @@ class SimulatedProcess:
         incarnation = self.incarnation
         self.resumes_at = run.loop.time() + seconds
         run.loop.pause(incarnation)
-        run.note(self.name, f"stopped for {seconds:g} s")
+        run.note(self.name, f"stopped for {seconds:g} s" if seconds < inf else "hangs")
 
         def resume() -> None:
             if self.incarnation == incarnation:
@@ -135,7 +168,19 @@ class SimulatedProcess:
                 run.note(self.name, "went on")
             run.loop.resume(incarnation)
 
-        run.loop.call_at(self.resumes_at, resume, context=run.loop.environment)
+        if seconds < inf:
+            run.loop.call_at(self.resumes_at, resume, context=run.loop.environment)
+        else:
+            run.healing.after(0.0, resume, outage=True)
+
+    def is_blind(self, now: float) -> bool:
+        """Whether it is down, stopped or behind, so that the world may lag now."""
+        return (
+            self.program is None
+            or self.resumes_at is not None
+            or self.is_stalled
+            or any(not view.is_fresh(now) for view in self._views.values())
+        )
 
     @property
     def works(self) -> bool:
@@ -147,7 +192,9 @@ class SimulatedProcess:
         if self.program is None:
             return self.starts_at
         if self.resumes_at is not None:
-            return self.resumes_at
+            return self.resumes_at if self.resumes_at < inf else None
+        if self._stops_after is not None:
+            return self._run.loop.next_timer()
         if not self.works and any(other.works for other in self.group):
             return None  # a replica that stands by
         return self.program.due_at(self._run.loop)
@@ -208,16 +255,30 @@ class SimulatedProcess:
                 return how
         return None
 
-    def refuse(self, until: float, kind: str, verb: str, noticed: Callable[[], None]) -> None:
-        """Answer requests with 403 until a time."""
-        self._refused.append((until, kind, verb, noticed))
+    def refuse(
+        self,
+        until: float,
+        kind: str,
+        verb: str,
+        noticed: Callable[[], None],
+        *,
+        code: int = 403,
+        name: str = "",
+    ) -> None:
+        """Answer requests with a status code until a time."""
+        self._refused.append((until, kind, verb, noticed, code, name))
 
     def refusal(self, subject: RequestSubject, now: float) -> tuple[int, float] | None:
         """Return the status code with which a request is refused, None if it is not."""
-        for until, kind, verb, noticed in self._refused:
-            if now < until and kind in ("", subject.kind) and verb in ("", subject.verb):
+        for until, kind, verb, noticed, code, name in self._refused:
+            if (
+                now < until
+                and kind in ("", subject.kind)
+                and verb in ("", subject.verb)
+                and name in ("", subject.name)
+            ):
                 noticed()
-                return (403, 0.0)
+                return (code, 0.0)
         return None
 
     def slow_down(self, seconds: float, until: float) -> None:
@@ -229,9 +290,11 @@ class SimulatedProcess:
         seconds, until = self._slow
         return (seconds if now < until else 0.0) + self._run.latency()
 
-    def heal(self) -> None:
-        """End all faults that last."""
+    def heal(self, *, outages: bool = True) -> None:
+        """End all faults that last, or all but outages."""
         for view in self._views.values():
             view.release()
-        self._travels, self._watch_faults, self._refused = [], [], []
+        self._travels, self._watch_faults = [], []
+        self._refused = [] if outages else [one for one in self._refused if one[0] == inf]
+        self.interruptions.heal()
         self._slow = (0.0, 0.0)

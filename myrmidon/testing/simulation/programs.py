@@ -8,6 +8,7 @@
 A program is made anew for each incarnation, so that no memory survives a crash.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -78,6 +79,10 @@ class ManagerProgram:
             times.append(loop.next_timer())
         return min(times, default=None)
 
+    def stop(self) -> None:
+        """Begin the shutdown of the manager."""
+        self.manager.stop()
+
     async def resync(self) -> None:
         """Queue a pass for every object, as a resync does."""
         for each in self.manager.loops:
@@ -94,10 +99,24 @@ class PlainProgram:
     def __init__(self, made: Any, transport: Transport, clock: Clock) -> None:
         self._made, self._transport, self._clock = made, transport, clock
         self.works = True
+        self._task: asyncio.Task[Any] | None = None
+        self._stopped = False
 
     async def run(self) -> None:
-        """Run the object's ``run``."""
-        await self._made.run(self._transport, self._clock)
+        """Run the object's ``run`` until it ends or ``stop`` cancels it."""
+        self._task = asyncio.current_task()
+        try:
+            await self._made.run(self._transport, self._clock)
+        except asyncio.CancelledError:
+            if not self._stopped or self._task is None:
+                raise
+            self._task.uncancel()
+
+    def stop(self) -> None:
+        """Cancel the object's ``run``."""
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
 
     def due_at(self, loop: SimulationLoop) -> float | None:
         """Ask the object, if it knows."""

@@ -3,7 +3,8 @@
 - Two seeds of the scenario: fields in which they differ are masked everywhere.
 - The envelope: the scenario with every subset of its edits coalesced with the next one, because a
   controller that was down sees them so.  All must end alike (O3); their counts of created and deleted
-  objects are the limits of O4.
+  objects are the limits of O4.  If the user makes steps without a rest between them, the scenario with
+  rests is part of it: a quicker controller sees it so.
 - A plan in which the user or another client changes what is wanted is compared with a run in which the
   same changes are made at rest, between the same steps of the scenario.
 """
@@ -18,17 +19,19 @@ from myrmidon.testing.simulation.normalisation import Masks, differing_paths
 from myrmidon.testing.simulation.oracles.conditions import ReadyWorlds
 from myrmidon.testing.simulation.oracles.endings import (
     compare_ends,
+    compare_outage,
     compare_summaries,
     envelope_of,
 )
+from myrmidon.testing.simulation.outages import affected
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
 from myrmidon.testing.simulation.scenarios import Scenario
 from myrmidon.testing.simulation.triggers import Moment, end, step, time, write
-from myrmidon.testing.simulation.user import HELD_CREATE
+from myrmidon.testing.simulation.user import HELD_CREATE, PACED
 
 COALESCED_MAX = 8
-_UNSETTLING = frozenset({"user", "namespace", "monkey"})  # faults that explain other counts
+_UNSETTLING = frozenset({"user", "namespace", "monkey", "crd"})  # faults that explain other counts
 _JUMP_SECONDS = 7200.0
 _STORM_FACTOR, _STORM_PER_FAULT, _STORM_BASE = 3, 60, 60
 
@@ -48,7 +51,7 @@ class References:
         self.envelope: dict[tuple[str, str], tuple[int, int]] = {}
         self.hasty_envelope: dict[tuple[str, str], tuple[int, int]] = {}
         """For runs in which the first edit came before the controllers had done their work."""
-        if self.main.finished:
+        if self.main.finished and not self.failures:
             self._mask()
             self._envelop()
 
@@ -75,7 +78,8 @@ class References:
 
     def _envelop(self) -> None:
         found = [self.main]
-        for skipped in _subsets(self.facts.edits):
+        paces = ((PACED,),) if self.facts.hasty else ()
+        for skipped in (*paces, *_subsets(self.facts.edits)):
             result = self.scenario.run(
                 Plan(skipped_edits=skipped), seed=self.seed, masks=self.masks
             )
@@ -150,6 +154,8 @@ class References:
             expected = {role: obj for role, obj in expected.items() if _kind(role) not in timed}
             result.end = {role: obj for role, obj in result.end.items() if _kind(role) not in timed}
         compare_ends(result, expected)
+        if result.in_outage is not None:
+            compare_outage(result, expected, affected(result.plan, self.facts.owners))
         if not kinds & _UNSETTLING and not timed:
             compare_summaries(result, self._envelope_for(result))
         self._check_storm(result)
@@ -212,6 +218,8 @@ class References:
         assert facts is not None
         allowed = _STORM_FACTOR * len(self.facts.writes) + _STORM_BASE
         allowed += _STORM_PER_FAULT * len(result.plan)
+        if result.in_outage is not None and facts.is_plain:
+            allowed += int(result.virtual_seconds)  # it may try a broken part every few seconds
         if len(facts.writes) > allowed:
             message = f"{len(facts.writes)} writes; without faults {len(self.facts.writes)}"
             result.failures.append(

@@ -46,7 +46,9 @@ class Describer:
         key = (request.method, request.path, is_watch)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._described(request, is_watch)
+            found = self._described(request, is_watch)
+            if found.kind != found.plural or not found.kind:  # else its definition is absent now
+                self._known[key] = found
         return found
 
     def _described(self, request: HttpRequest, is_watch: bool) -> RequestSubject:

@@ -62,6 +62,8 @@ class SimulationResult:
     """What the explorer learns from a run."""
     ready: Any = None
     """For a reference: the children that each spec leads to (``oracles.conditions``)."""
+    in_outage: dict[str, Json] | None = None
+    """The objects while a part was broken for ever, normalised; None without an outage."""
     virtual_seconds: float = 0.0
     jitter: float = 0.0
     """The greatest latency of the schedule; 0 for the plain one."""
@@ -112,6 +114,8 @@ class Facts:
     stale_reads: list[str] = field(default_factory=list)
     """The kinds that were listed with resourceVersion=0."""
     requests: int = 0
+    hasty: bool = False
+    """Whether the user made a step before the controllers had settled after the step before."""
     edits: int = 0
     steps: list[tuple[str, str, Json]] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
@@ -125,5 +129,7 @@ class Facts:
     """The summary of what controllers had made before the scenario's first edit."""
     taken: int = 0
     """How many steps the scenario made."""
+    owners: dict[str, list[str]] = field(default_factory=dict)
+    """The roles of the owners of each object at the end."""
     interfered: list[tuple[int, str, str, Json]] = field(default_factory=list)
     """The steps of a plan's faults: after how many steps of the scenario, and what they did."""

@@ -31,12 +31,15 @@ from myrmidon.testing.simulation.disturbances import MONKEY, disturb
 from myrmidon.testing.simulation.embedded import (
     Housekeeping,
     MakeActors,
+    ScenarioWebhook,
     SimulatedCollector,
     SimulatedServer,
     Template,
     template_for,
 )
 from myrmidon.testing.simulation.externals import SimulatedExternal
+from myrmidon.testing.simulation.fairness import FairTime
+from myrmidon.testing.simulation.healing import Healing, Recovery
 from myrmidon.testing.simulation.loop import SimulationLoop
 from myrmidon.testing.simulation.monitors import Monitor, Monitors
 from myrmidon.testing.simulation.plan import Plan
@@ -44,18 +47,20 @@ from myrmidon.testing.simulation.processes import SimulatedProcess
 from myrmidon.testing.simulation.programs import Recipe, definitions_in
 from myrmidon.testing.simulation.requests import Describer, RequestSubject
 from myrmidon.testing.simulation.result import SimulationFailure
+from myrmidon.testing.simulation.schedules import Schedule
 from myrmidon.testing.simulation.stage import StageProcess
 from myrmidon.testing.simulation.trace import Commit, Happened, Trace
 from myrmidon.testing.simulation.user import ScenarioUser
 from myrmidon.testing.simulation.world import World
 
 _DEFAULT = "default"
-_LEASES = "leases.coordination.k8s.io"
+_UNNOTICED = frozenset({"leases.coordination.k8s.io", "events", "events.events.k8s.io"})
+"""Resources whose changes do not count as work that goes on."""
 IDLE_SECONDS = 600.0
 """Controllers that only look again, and have changed nothing for so long, wait for someone else."""
 RESYNCS = 2
 PLAIN_REST_SECONDS = 60.0
-_MEDDLING = frozenset({"user", "namespace", "monkey"})
+_MEDDLING = frozenset({"user", "namespace", "monkey", "crd"})
 
 
 class Run:
@@ -83,11 +88,14 @@ class Run:
         self.externals: dict[str, SimulatedExternal] = {}
         self.extra_definitions: list[Json] = []
         self.extra_manifests: list[Json] = []
+        self.webhooks: list[ScenarioWebhook] = []
         self.user = ScenarioUser(self)
         self.retained: dict[str, None] = {}
         self.ignored: list[str] = []
         self._awaiting: list[Monitor] = []
         self.is_over = self.has_begun = False
+        self.healing, self.recovery, self.schedule = Healing(self), Recovery(), Schedule(self.loop)
+        self.fair_time = FairTime()
         self.is_meddled = any(fault.action.kind in _MEDDLING for fault in plan)
         self.start_state: Callable[[Run], None] | None = None
         self.settled: list[list[Json]] = []
@@ -118,11 +126,12 @@ class Run:
         self.server, self.describer = self.template.server, self.template.describer
         self.collector = self.template.fork(self.clock, self._actors, self.seed)
         self.world = World(self.server, self.namespace, self.externals)
-        self.monitors = Monitors(self.world, self._violated)
+        self.monitors = Monitors(self.world, self._violated, self.fair_time)
         self._housekeeping = Housekeeping(self.server, self.loop, self.clock)
         self.server.store.listen(self._committed)
         if self.namespace != _DEFAULT:
             self.server.create(_namespace(self.namespace))
+        self.server.install_webhooks(self.webhooks)
         for manifest in self.extra_manifests:
             problem = self.server.create(manifest)
             assert not problem, f"the simulated server refused a manifest: {problem}"
@@ -254,13 +263,17 @@ class Run:
         """Run a step of the environment beside the others."""
         self._spawned.append(self.loop.create_task(step, context=self.loop.environment.copy()))
 
-    def heal(self) -> None:
-        """End all faults that last."""
+    def heal(self, *, outages: bool = True) -> None:
+        """End all faults that last, or all but outages."""
         self.jitter_seconds = 0.0
+        if outages:
+            self.fair_time.heal(self.loop.time())
+        self.schedule.end()
+        self.healing.undo_all(outages=outages)
         self.template.server.ask_webhook("")
         self.collector.late_until = None
         for process in self.processes:
-            process.heal()
+            process.heal(outages=outages)
         self.server.settle()
 
     # ------------------------------------------------------------------------------- notes
@@ -271,6 +284,7 @@ class Run:
 
     def note_fault(self, action: Action, subject: RequestSubject | None) -> None:
         """Add a fault to the trace."""
+        self.fair_time.disturb(action, self.loop.time())
         self.note("fault", str(action), "" if subject is None else str(subject))
 
     def fail(self, oracle: str, role: str, message: str) -> None:
@@ -293,7 +307,7 @@ class Run:
         if process >= 0 and self.processes[process].replicas > 1:
             self.renewals[len(self.trace.commits)] = self.processes[process].issued
         self.trace.commits.append(Commit(revision, now, name, process, incarnation))
-        if self.server.store.last_change().resource != _LEASES:
+        if self.server.store.last_change().resource not in _UNNOTICED:
             self._changed_at = now
         if self.monitors.all:
             self.monitors.check(now)
@@ -353,14 +367,7 @@ class Run:
 
     def is_blind(self) -> bool:
         """Whether a process is down, stopped or behind, so that the world may lag now."""
-        now = self.loop.time()
-        return any(
-            process.program is None
-            or process.resumes_at is not None
-            or process.is_stalled
-            or any(not view.is_fresh(now) for _, view in process.views())
-            for process in self.processes
-        )
+        return any(process.is_blind(self.loop.time()) for process in self.processes)
 
     async def advance(self, seconds: float) -> None:
         """Let time pass."""

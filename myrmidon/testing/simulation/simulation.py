@@ -11,12 +11,15 @@ async def test_web_apps(sim):
     await sim.settle()
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from myrmidon.api.objects.accessors import Json
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.testing.simulation.embedded import ScenarioWebhook
 from myrmidon.testing.simulation.externals import SimulatedExternal
 from myrmidon.testing.simulation.monitors import Monitor, Predicate
 from myrmidon.testing.simulation.programs import Make, Recipe
@@ -56,6 +59,13 @@ class Simulation:
     def given(self, *objects: Any) -> None:
         """Let objects exist before the controllers start."""
         self._run.extra_manifests += [manifest_of(obj) for obj in objects]
+
+    def webhook(self, kind: str, change: Callable[[Json], Json]) -> None:
+        """Let a mutating webhook change every object of a kind that is created or updated.
+
+        ``change`` gets the object and returns the changed one; it must not modify what it gets.
+        """
+        self._run.webhooks.append(ScenarioWebhook(kind, change))
 
     def external(self, name: str = "external", **options: Any) -> SimulatedExternal:
         """Return the stand-in of an external system, whose faults are part of the plan."""
@@ -108,20 +118,41 @@ class Simulation:
         return self._watch(Monitor(name, "never", predicate))
 
     def eventually(
-        self, name: str, predicate: Predicate, within: float = _EVENTUALLY_SECONDS
+        self,
+        name: str,
+        predicate: Predicate,
+        within: float = _EVENTUALLY_SECONDS,
+        *,
+        fair: bool = False,
     ) -> Monitor:
-        """Require that the predicate holds at some time within so many seconds."""
-        return self._watch(Monitor(name, "eventually", predicate, within=within))
+        """Require that the predicate holds at some time within so many seconds.
+
+        ``fair``: only the time counts in which no fault is in force.
+        """
+        return self._watch(Monitor(name, "eventually", predicate, within=within, fair=fair))
 
     def leads_to(
-        self, name: str, predicate: Predicate, then: Predicate, within: float = _EVENTUALLY_SECONDS
+        self,
+        name: str,
+        predicate: Predicate,
+        then: Predicate,
+        within: float = _EVENTUALLY_SECONDS,
+        *,
+        fair: bool = False,
     ) -> Monitor:
-        """Require that ``then`` holds within so many seconds, whenever ``predicate`` begins to."""
-        return self._watch(Monitor(name, "leads_to", predicate, then, within))
+        """Require that ``then`` holds within so many seconds, whenever ``predicate`` begins to.
+
+        ``fair``: only the time counts in which no fault is in force.
+        """
+        return self._watch(Monitor(name, "leads_to", predicate, then, within, fair=fair))
 
     def _watch(self, monitor: Monitor) -> Monitor:
         self._run.watch(monitor)
         return monitor
+
+    def recovers_within(self, seconds: float) -> None:
+        """Require that the end is reached so many seconds after all faults; 900 by default."""
+        self._run.recovery.allowed_seconds = seconds
 
     # ------------------------------------------------------------------------ what to compare
 

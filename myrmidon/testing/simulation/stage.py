@@ -4,6 +4,7 @@ Gates, processes, users and faults need the run, and the run is made of them.  T
 they may use, so that no import goes in a circle.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, Protocol
@@ -17,9 +18,12 @@ from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.clocks import ProcessClock
 from myrmidon.testing.simulation.director import Director
 from myrmidon.testing.simulation.embedded import SimulatedCollector, SimulatedServer, Template
+from myrmidon.testing.simulation.healing import Healing
+from myrmidon.testing.simulation.interruptions import Interruptions
 from myrmidon.testing.simulation.loop import SimulationLoop
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.requests import Describer, RequestSubject
+from myrmidon.testing.simulation.schedules import Schedule
 from myrmidon.testing.simulation.staleness import StaleView
 from myrmidon.testing.simulation.trace import Trace
 from myrmidon.testing.simulation.world import World
@@ -39,6 +43,7 @@ class StageProcess(Protocol):
     renewed_at: float
     issued: tuple[float, float]
     streams: list[tuple[Callable[[], Any], ...]]
+    interruptions: Interruptions
 
     def crash(self, down: float = ...) -> None:
         """Kill the process."""
@@ -46,6 +51,14 @@ class StageProcess(Protocol):
 
     def pause(self, seconds: float) -> None:
         """Stop the process for so long."""
+        ...
+
+    def stop(self, down: float = ...) -> None:
+        """Ask the process to stop."""
+        ...
+
+    def reconcile_all(self) -> None:
+        """Queue a pass for every object."""
         ...
 
     def view(self, kind: str) -> StaleView:
@@ -72,8 +85,17 @@ class StageProcess(Protocol):
         """Return how this delivery fails."""
         ...
 
-    def refuse(self, until: float, kind: str, verb: str, noticed: Noticed) -> None:
-        """Answer requests with 403."""
+    def refuse(
+        self,
+        until: float,
+        kind: str,
+        verb: str,
+        noticed: Noticed,
+        *,
+        code: int = ...,
+        name: str = ...,
+    ) -> None:
+        """Answer requests with a status code."""
         ...
 
     def refusal(self, subject: RequestSubject, now: float) -> tuple[int, float] | None:
@@ -94,6 +116,15 @@ class StageUser(Protocol):
 
     def wants(self, target: str) -> bool:
         """Whether the user has created that object and not deleted it."""
+        ...
+
+    @property
+    def locked(self) -> asyncio.Lock:
+        """Held during each step, so that no two are made at the same time."""
+        ...
+
+    async def restore(self, kind: str) -> None:
+        """Create the objects of a kind again that the user wants."""
         ...
 
     def injected(self, how: str, target: str, body: Json) -> Coroutine[Any, Any, None]:
@@ -119,6 +150,9 @@ class Stage(Protocol):
     world: World
     is_over: bool
     is_meddled: bool
+    healing: Healing
+    settled: list[list[Json]]
+    schedule: Schedule
 
     @property
     def players(self) -> "list[StageProcess]":

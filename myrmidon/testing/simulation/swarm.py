@@ -2,6 +2,9 @@
 
 A plan that mixes everything hides most bugs behind each other.  So each seed first chooses which
 classes of faults it uses, and how many.
+
+Every fourth seed is in liveness mode: a replica, or one of several objects, stays broken until everything
+else was judged.
 """
 
 from collections.abc import Callable
@@ -12,10 +15,11 @@ from myrmidon.testing.simulation import actions as do
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts
-from myrmidon.testing.simulation.triggers import Moment, event, write
+from myrmidon.testing.simulation.triggers import Moment, event, time, write
 
 FAULTS_MAX = 5
 _CLASSES_MAX = 4
+_LIVENESS_EVERY = 4
 JITTERS = (0.0, 0.0, 0.02, 0.5)
 Draw: TypeAlias = Callable[[Random, Facts], tuple[Moment, Action]]
 
@@ -28,7 +32,19 @@ def drawn(seed: int, facts: Facts) -> tuple[Plan, float]:
     for _ in range(rng.randint(1, FAULTS_MAX)):
         moment, action = _CLASSES[rng.choice(names)](rng, facts)
         faults.append(PlannedFault(moment, action))
+    if seed % _LIVENESS_EVERY == _LIVENESS_EVERY - 1:
+        faults += _broken(rng, facts)
     return Plan(tuple(faults)), rng.choice(JITTERS)
+
+
+def _broken(rng: Random, facts: Facts) -> list[PlannedFault]:
+    """Return an outage that other parts must survive, if the scenario has other parts."""
+    wanted = [target for target in facts.made if target.partition("/")[0] in facts.kinds]
+    if facts.replicas > 1:
+        return [PlannedFault(_write(rng, facts), do.outage("replica"))]
+    if len(wanted) > 1:
+        return [PlannedFault(_write(rng, facts), do.outage("object", rng.choice(wanted)))]
+    return []
 
 
 def _write(rng: Random, facts: Facts) -> Moment:
@@ -65,5 +81,9 @@ _CLASSES: dict[str, Draw] = {
     "webhook": lambda r, f: (_write(r, f), do.webhook(r.choice(("mutate", "reject", "down")), _kind(r, f))),
     "monkey": lambda r, f: (_write(r, f), do.monkey(r.choice(("delete", "edit")), _target(r, f))),
     "rbac": lambda r, f: (_write(r, f), do.rbac(_kind(r, f))),
+    "gap": lambda r, f: (_event(r, f), do.gap(_kind(r, f), r.choice((5.0, 45.0)))),
+    "stop": lambda r, f: (_write(r, f), do.stop(r.choice((0.1, 5.0, 40.0)))),
+    "spurious": lambda r, f: (_write(r, f), do.spurious()),
+    "schedule": lambda r, _: (time(0.0), do.schedule("pct", r.randrange(9999), depth=2 + r.randrange(2))),
     "gc": lambda r, f: (_write(r, f), do.gc(r.choice(("lag", "restart")))),
 }  # fmt: skip

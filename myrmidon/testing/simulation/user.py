@@ -24,6 +24,8 @@ from myrmidon.testing.simulation.edits import combined, patched
 from myrmidon.testing.simulation.embedded import USER
 from myrmidon.testing.simulation.stage import Stage
 
+PACED = -2
+"""In place of the number of an edit: the user waits before each step until controllers are at rest."""
 HELD_CREATE = -1
 """In place of the number of an edit: objects are created together with their first edit."""
 _GONE_SECONDS = 300.0  # how long the user waits for a deletion before creating the object again
@@ -68,6 +70,9 @@ class ScenarioUser:
         """The same for each object that the user has ever created."""
         self.steps: list[tuple[str, str, Json]] = []
         """Every step: what, which object, and the body."""
+        self.hasty = False
+        """Whether a step was made before the controllers had settled after the step before."""
+        self._rests_before = -1
         self._held_back: dict[str, Json] = {}
         self._unborn: dict[str, Json] = {}
 
@@ -162,6 +167,11 @@ class ScenarioUser:
 
     async def _before_step(self) -> None:
         """Let the faults of the trigger ``step`` happen, when the controllers are at rest."""
+        rests = len(self._run.settled)
+        self.hasty = self.hasty or rests == self._rests_before
+        self._rests_before = rests
+        if PACED in self._run.plan.skipped_edits:
+            await self._run.settle(_GONE_SECONDS)
         for index, fault in self._run.director.at("step"):
             if fault.trigger.number == self.taken and not self._run.director.fired[index]:
                 await self._run.settle(_GONE_SECONDS)
@@ -186,6 +196,21 @@ class ScenarioUser:
                 if how == "recreate" and await self._gone(ref):
                     self.made[_key(ref)] = manifest
                     self._note("create", ref, manifest)
+                    await self._client.send(Request(Verb.CREATE, ref, manifest))
+
+    @property
+    def locked(self) -> asyncio.Lock:
+        """Held during each step of the user, so that no two are made at the same time."""
+        return self._lock
+
+    async def restore(self, kind: str) -> None:
+        """Create the objects of a kind again that the user wants; the caller holds the lock."""
+        for key, manifest in list(self.made.items()):
+            if key.partition("/")[0] == kind:
+                self.interfered.append((self.taken, "recreate", key, {}))
+                ref = self._place(manifest)
+                self._note("create", ref, manifest)
+                with suppress(ApiError):
                     await self._client.send(Request(Verb.CREATE, ref, manifest))
 
     async def _create(self, request: Request) -> Json:

@@ -76,6 +76,35 @@ def test_an_owner_that_cannot_be_found_keeps_what_it_owns() -> None:
     assert [item["metadata"]["name"] for item in found] == ["both", "lost"]
 
 
+def test_children_of_a_definition_that_comes_back_are_collected() -> None:
+    """While the kind of their owner is not served they stay; once it is served again they go."""
+    server = ApiServer(actors=[GarbageCollector()])
+    definition: Any = {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget", "singular": "widget"},
+            "versions": [{
+                "name": "v1", "served": True, "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    }  # fmt: skip
+    assert server.create(definition) == ""
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    there = "/apis/example.com/v1/namespaces/default/widgets"
+    uid = ask(server, "POST", there, widget)["metadata"]["uid"]
+    owner = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": uid}
+    meta = {"name": "child", "namespace": "default", "ownerReferences": [owner]}
+    assert server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}) == ""
+    name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
+    ask(server, "DELETE", name)
+    assert server.store.get("configmaps", "default/child") is not None
+    assert server.create(definition) == ""
+    assert server.store.get("configmaps", "default/child") is None
+
+
 def rolled_out(server: ApiServer, template: Any) -> tuple[str | None, dict[str, str]]:
     """Return the revision of a deployment, and those of its sets by their images."""
     path = "/apis/apps/v1/namespaces/default"

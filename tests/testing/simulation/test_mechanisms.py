@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from myrmidon import kinds
 from myrmidon.api import Json
 from myrmidon.testing.simulation import Plan, Scenario, simulate
@@ -14,7 +16,7 @@ from tests.museum.e15_cross_namespace_owner import EXHIBIT as ACROSS
 from tests.museum.e20_zombie_leader import EXHIBIT as ZOMBIE
 from tests.museum.kit import CONFIG_MAP, PVC, Reconciler, claim, editing, thing
 from tests.testing.simulation.naive import ref
-from tests.testing.simulation.things import Things
+from tests.testing.simulation.things import Things, life
 from tests.testing.simulation.things import thing as small
 
 POD = {"kind": "Pod", "apiVersion": "v1"}
@@ -86,9 +88,58 @@ def test_the_role_of_a_generated_name_does_not_depend_on_the_order_of_objects() 
 
 def test_an_owner_in_another_namespace_is_a_failure_and_the_storm_ends_the_run() -> None:
     """One oracle names the reference, another the storm; the run is short all the same."""
-    result = ACROSS.scenario(ACROSS.buggy).run()
+    result = Scenario(ACROSS.play(ACROSS.buggy)).run()
     assert {"O6", "O7"} <= {one.oracle for one in result.failures}
     assert len(result.trace.commits) < 3000
+
+
+@pytest.mark.parametrize(("make", "times"), [(ACROSS.buggy, 1), (ACROSS.fixed, 0)])
+def test_a_collector_that_finds_owners_by_uid_deletes_the_child_after_its_restart(
+    make: Any, times: int
+) -> None:
+    """Not before: its graph has the owner, in whichever namespace.  The controller repairs it."""
+    plan = Plan.of((t.end(), a.gc("restart")))
+    quiet, restarted = ACROSS.scenario(make).run(), ACROSS.scenario(make).run(plan)
+    made = ("create", "ConfigMap topics/topic")
+    assert quiet.summary[made] == 1
+    assert restarted.summary[made] == 1 + times
+
+
+def test_a_webhook_of_the_scenario_changes_what_is_stored() -> None:
+    """Also what the user and the controllers write, in every run."""
+
+    async def marked(sim: Any) -> None:
+        sim.controller(Things)
+        sim.webhook("ConfigMap", lambda obj: {**obj, "data": {**obj["data"], "zone": "b"}})
+        await sim.user.create(small())
+        await sim.settle()
+        assert sim.world.get("ConfigMap", "a")["data"] == {"size": "1", "zone": "b"}
+
+    for plan in (
+        Plan(),
+        Plan.of((t.write(2), a.crash())),
+        Plan.of((t.write(1), a.webhook("mutate"))),
+    ):
+        simulate(marked, plan=plan).check()
+    untouched = simulate(life)
+    assert not untouched.failures
+
+
+def test_steps_without_a_rest_are_also_tried_with_one() -> None:
+    """The user edits twice at once; a quicker controller would have seen both edits."""
+
+    async def twice(sim: Any) -> None:
+        sim.controller(Things)
+        made = await sim.user.create(small(1))
+        await sim.settle()
+        await sim.user.patch(made, size=3)
+        await sim.user.patch(made, size=2)
+        await sim.settle()
+
+    references = References(Scenario(twice))
+    assert references.facts.hasty
+    assert not references.failures
+    assert not References(Scenario(life)).facts.hasty
 
 
 def test_a_write_that_was_under_way_when_the_leader_stopped_is_no_breach_of_its_lease() -> None:

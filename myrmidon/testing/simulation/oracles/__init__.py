@@ -7,6 +7,7 @@ orphans      O5            what belongs to a deleted object is gone, also outsid
 foreign      O6            what others wrote stays
 conditions   O8, O9        Ready tells the truth, and observedGeneration never lies
 health       O11, O12, O14 processes do not fail, do not write after their lease; watches are in order
+recovery     O1            the end is reached within a bound after all faults
 endings      O1, O3, O4    compared with references: the end, and how often objects were made
 
 O10 are the monitors of the scenario.

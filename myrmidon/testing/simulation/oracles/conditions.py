@@ -1,6 +1,7 @@
 """O8 and O9: Ready tells the truth, and observedGeneration never lies.
 
-O9: ``status.observedGeneration`` is never greater than the generation, and never decreases.
+O9: ``status.observedGeneration`` is never greater than the generation, never decreases, and is equal to it
+when the controllers have settled without faults.
 
 O8: whenever a controller reports Ready for the current generation, the children are as the reference
 leaves them for the same spec.  ``ReadyWorlds`` holds these children; it learns them when a reference
@@ -50,6 +51,23 @@ def check_generations(run: Run, changes: Sequence[JudgedChange]) -> None:
                 f"the observedGeneration of {change.name} went back to {observed}",
             )
         last[uid] = max(observed, last.get(uid, 0))
+
+
+def check_caught_up(run: Run, objects: Iterable[Json]) -> None:
+    """O9: a controller that reports observedGeneration reports the last one in the end.
+
+    Only for references: in a run with faults, O1 compares it with the reference.
+    """
+    kinds = {kind for recipe, _ in run.recipes for kind in recipe.kinds}
+    for obj in objects:
+        status = obj.get("status")
+        observed = status.get("observedGeneration") if isinstance(status, dict) else None
+        if obj["kind"] not in kinds or not isinstance(observed, int) or is_deleting(obj):
+            continue
+        if observed < generation_of(obj):
+            name = f"{obj['kind']} {obj['metadata']['name']}"
+            message = f"has observedGeneration {observed} of {generation_of(obj)} at the end"
+            run.fail("O9", name, f"{name} {message}")
 
 
 def says_ready(change: JudgedChange) -> bool:

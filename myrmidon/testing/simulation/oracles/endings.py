@@ -4,9 +4,11 @@ O1: after all faults are over, the world is that of the reference: the same obje
 contents.  O5 says the same about external systems.  O3: the references of coalesced edits all end
 alike, so the end depends on the last spec and not on the way there.  O4: controllers created and
 deleted each object about as often as the references did.
+
+During an outage, O1 holds for every object that the broken part does not concern.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.testing.properties.end_states import differences
@@ -33,6 +35,26 @@ def compare_ends(
             result.failures.append(
                 SimulationFailure(said, role, message, result.virtual_seconds, result)
             )
+
+
+def compare_outage(
+    result: SimulationResult, expected: Mapping[str, Json], broken: Container[str]
+) -> None:
+    """Fail for each object that an outage does not concern, and that it kept from its end."""
+    found = result.in_outage or {}
+    for role in sorted({*expected, *found}):
+        if role in broken or expected.get(role) == found.get(role):
+            continue
+        lines = differences(
+            {role: expected[role]} if role in expected else {},
+            {role: found[role]} if role in found else {},
+        )
+        message = "a broken part that does not concern it keeps it from its end:\n"
+        result.failures.append(
+            SimulationFailure(
+                "O1", role, message + "\n".join(lines), result.virtual_seconds, result
+            )
+        )
 
 
 def compare_summaries(result: SimulationResult, envelope: Summary, tolerance: int = 0) -> None:

@@ -6,8 +6,15 @@ programs: a finalizer that vanishes early lets an object go before its cleanup w
 
 from collections.abc import Sequence
 
-from myrmidon.api.objects.accessors import Json, controller_of, namespace_of, owners_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    controller_of,
+    labels_of,
+    namespace_of,
+    owners_of,
+)
 from myrmidon.testing.simulation.embedded import DRIFT, MARK
+from myrmidon.testing.simulation.meddling import FOREIGN
 from myrmidon.testing.simulation.oracles.commits import JudgedChange
 from myrmidon.testing.simulation.run import Run
 
@@ -19,6 +26,8 @@ def check_foreign(run: Run, changes: Sequence[JudgedChange]) -> None:
     for change in changes:
         if not change.by_controller:
             continue
+        if change.before is not None:
+            _check_taken(run, change)
         if change.deleted:
             _check_deleted(run, change, uids)
             continue
@@ -37,6 +46,16 @@ def _check_removed(run: Run, change: JudgedChange, removed: list[str]) -> None:
             "O6",
             f"{entry} of {change.name}",
             f"the controller removed the {entry} of {change.name}",
+        )
+
+
+def _check_taken(run: Run, change: JudgedChange) -> None:
+    """Fail if the object is one that a fault of the plan has put in the place of ours."""
+    if FOREIGN in labels_of(change.before or {"metadata": {}}):
+        run.fail(
+            "O6",
+            change.name,
+            f"the controller {change.verb}d {change.name}, which belongs to another owner",
         )
 
 

@@ -1,10 +1,11 @@
 """Judge one run by all oracles that need no other run, and collect what others are compared with."""
 
-from myrmidon.api.objects.accessors import Json, is_deleting
+from myrmidon.api.objects.accessors import Json, is_deleting, owners_of, uid_of
 from myrmidon.testing.simulation.normalisation import Masks, normalised, roles_of
 from myrmidon.testing.simulation.oracles.commits import JudgedChange, changes_of
 from myrmidon.testing.simulation.oracles.conditions import (
     ReadyWorlds,
+    check_caught_up,
     check_generations,
     check_ready,
     children_of,
@@ -14,7 +15,8 @@ from myrmidon.testing.simulation.oracles.conditions import (
 from myrmidon.testing.simulation.oracles.foreign import check_foreign, check_owners
 from myrmidon.testing.simulation.oracles.health import check_leases, check_processes, check_watches
 from myrmidon.testing.simulation.oracles.orphans import check_orphans
-from myrmidon.testing.simulation.oracles.storms import check_fights, check_rest
+from myrmidon.testing.simulation.oracles.recovery import check_recovery
+from myrmidon.testing.simulation.oracles.storms import check_fights, check_idle_writes, check_rest
 from myrmidon.testing.simulation.requests import name_in, version_in
 from myrmidon.testing.simulation.result import Facts, SimulationResult, WriteFact
 from myrmidon.testing.simulation.run import Run
@@ -35,8 +37,11 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     objects = run.objects() if run.at_rest is None else run.at_rest
     changes = list(changes_of(run))
     result.end = normalised(objects, masks) | _inventories(run)
+    if run.recovery.in_outage is not None:
+        result.in_outage = normalised(run.recovery.in_outage, masks)
     result.summary = _with_externals(_summary(changes), run)
     result.facts = _facts(run, changes)
+    result.facts.owners = _owners(objects)
     run.monitors.finish(run.loop.time())
     check_processes(run)
     check_watches(run)
@@ -56,11 +61,26 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
             if obj["kind"] in kinds and not is_deleting(obj)
         ]
         learn(result.ready, pairs, moments)
+        if result.finished and not run.plan.faults:
+            check_caught_up(run, objects)
     elif not any(fault.action.kind in _MEDDLING for fault in run.plan):
         check_ready(run, moments, worlds)
     if result.finished:
+        check_recovery(run, changes)
         check_orphans(run, changes, objects)
         check_rest(run, changes)
+        check_idle_writes(run)
+
+
+def _owners(objects: list[Json]) -> dict[str, list[str]]:
+    """Return the roles of the owners of each object."""
+    roles = roles_of(objects)
+    return {
+        roles[uid_of(obj)]: [
+            roles[str(one.get("uid"))] for one in owners_of(obj) if str(one.get("uid")) in roles
+        ]
+        for obj in objects
+    }
 
 
 def _inventories(run: Run) -> dict[str, Json]:
@@ -109,6 +129,7 @@ def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
         stale_reads=sorted({kind for process in run.processes for kind in process.reads}),
         requests=director.requests,
         edits=run.user.edits,
+        hasty=run.user.hasty,
         steps=list(run.user.steps),
         kinds=[kind for recipe, _ in run.recipes for kind in recipe.kinds],
         replicas=max((replicas for _, replicas in run.recipes), default=1),

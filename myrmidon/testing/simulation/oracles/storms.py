@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.testing.simulation.oracles.commits import JudgedChange
+from myrmidon.testing.simulation.requests import is_dry_run
 from myrmidon.testing.simulation.run import Run
+from myrmidon.testing.simulation.trace import Exchanged
 
 FIGHT_MAX = 6
 WRITES_MAX = 400
@@ -27,6 +29,24 @@ def check_rest(run: Run, changes: Sequence[JudgedChange]) -> None:
             f"{change.verb} {_kind(change)}",
             f"the controller wrote {change.name} ({change.verb}) although nothing had changed",
         )
+
+
+def check_idle_writes(run: Run) -> None:
+    """Fail if a manager sent writes without any effect after it had settled.
+
+    A plain program may well send a server-side apply in each pass; myrmidon compares before it writes.
+    """
+    for entry in run.trace.entries[run.recovery.rests_from :]:
+        if type(entry) is not Exchanged or not entry.subject.counts or is_dry_run(entry.request):
+            continue
+        program = run.processes[entry.process].program
+        same = entry.before == entry.revision and entry.outcome.startswith("2")
+        if same and program is not None and not program.is_plain:
+            run.fail(
+                "O13",
+                f"{entry.subject.verb} {entry.subject.kind} without effect",
+                f"the controller sent: {entry.subject}, although nothing had changed",
+            )
 
 
 def check_fights(run: Run, changes: Sequence[JudgedChange]) -> None:
