@@ -12,8 +12,8 @@ decision is made again on that read, when
 
 A child that existed and is gone was deleted by another client.  Before it is created again, its parent
 is read from the server (``confirm``): the garbage collector deletes the children of a parent that is
-gone, and the watch of the parent may be late.  ``io.writes.stall_guard`` sees to it that a child which
-is deleted each time is created ever more rarely.
+gone, and the watch of the parent may be late.  A child that is deleted each time is created ever more
+rarely (``io.writes.stall_guard``).
 """
 
 import asyncio
@@ -34,7 +34,6 @@ from myrmidon.errors import (
     MyrmidonError,
     NotAdoptedError,
     NotFoundError,
-    StalledError,
 )
 from myrmidon.io.client import Client, is_ambiguous
 from myrmidon.io.http.warning_headers import Warnings
@@ -105,9 +104,8 @@ class Applicator:
     ) -> OpenOutput | None:
         """Return the first output about which ``write`` has to decide; None if it would send nothing.
 
-        An earlier decision about the same data shows that.  So it is in a pass over a converged
-        object, which need not call ``write`` then.  While an output is stalled the result is never
-        None, because ``write`` counts these passes.
+        An earlier decision about the same data shows that, as in a pass over a converged object.  While
+        an output is stalled the result is never None, because ``write`` counts these passes.
         """
         stalled = self._guard.wishes
         for number, output in enumerate(outputs):
@@ -279,10 +277,8 @@ class Applicator:
             task.request = None
 
     def _is_settled(self, task: OutputTask, current: Json) -> bool:
-        settled = self._settled.get(task.wish)
-        if settled is None or settled[0] != task.question:
-            return False
-        return settled == task.settled_on(current)
+        settled = self._settled.get(task.wish, (0, ""))
+        return settled[0] == task.question and settled == task.settled_on(current)
 
     async def _write_together(self, tasks: Sequence[OutputTask]) -> None:
         """Write all, at most ``writes_max`` at a time."""
@@ -363,28 +359,21 @@ class Applicator:
 
     def _is_stalled(self, task: OutputTask, current: Json) -> bool:
         """Whether a write must wait; the first time, a live read shows which manager reverts it."""
-        stalled = self._stall_before(task, current)
+        stalled = self._guard.before_write(task.wish, task.question, task.output, current)
         if stalled is None:
             return False
         task.needs_read = stalled.others is None
         task.written = None if task.needs_read else Written(task.output, "failed", error=stalled)
         return not task.needs_read
 
-    def _stall_before(self, task: OutputTask, current: Json) -> StalledError | None:
-        return self._guard.before_write(task.wish, task.question, task.output, current)
-
-    def _has_vanished(self, task: OutputTask) -> bool:
-        """Whether the missing object is a child that existed before, and another client deleted it."""
-        if type(task.output) is not Apply or task.replaced is not None:
-            return False
-        known = self._held.get(task.wish, (None, 0))[0] == task.question
-        return known or self._guard.was_created(task.output.ref, task.parent.uid)
-
     async def _before_create(self, task: OutputTask) -> None:
-        """Raise an error if a child that vanished has to wait, or if its parent is gone as well."""
-        if not self._has_vanished(task):
+        """Raise an error if a child that another client deleted has to wait, or has no parent any more."""
+        ref, uid, question = task.output.ref, task.parent.uid, task.question
+        existed = self._held.get(task.wish, (None, 0))[0] == question
+        is_child = type(task.output) is Apply and task.replaced is None
+        if not is_child or not (existed or self._guard.was_created(ref, uid)):
             return
-        stalled = self._guard.before_create(task.output.ref, task.parent.uid, task.question)
+        stalled = self._guard.before_create(ref, uid, question)
         if stalled is not None:
             raise stalled
         if task.confirm is not None:
@@ -400,7 +389,7 @@ class Applicator:
             # Otherwise each pass would read again when the cached copy lacks managedFields.
             self._note_held(task, self._cached.stamp(ref))
         if task.request is not None and fresh is not None:
-            stalled = self._stall_before(task, fresh)
+            stalled = self._guard.before_write(task.wish, task.question, task.output, fresh)
             if stalled is not None:
                 raise stalled
 
