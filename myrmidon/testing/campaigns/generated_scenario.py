@@ -24,7 +24,7 @@ from typing import Any
 from myrmidon.api.objects.accessors import Json, name_of, namespace_of
 from myrmidon.api.objects.refs import Kind
 from myrmidon.api.typed.resource import Resource
-from myrmidon.errors import ApiError, UsageError
+from myrmidon.errors import ApiError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.testing.campaigns.schema_changes import changed_fields, smallest_spec
 from myrmidon.testing.simulation.edits import combined
@@ -124,9 +124,14 @@ def scenario_of(
 
 
 async def _edited(sim: Simulation, manifest: Json, edit: Json, steps: GeneratedSteps) -> None:
-    """Make an edit.  One that the server refuses is refused in every run, so it changes nothing."""
+    """Make an edit.  One that the server refuses is refused in every run, so it changes nothing.
+
+    An object may have deleted itself by then (``out.delete_self``); then there is nothing to edit.
+    """
     try:
         await sim.user.patch(manifest, {"spec": edit})
+    except NotFoundError:
+        return
     except ApiError as error:
         if error.status not in _REFUSED:
             raise

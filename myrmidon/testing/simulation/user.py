@@ -139,7 +139,7 @@ class ScenarioUser:
             self.taken += 1
             self._note("delete", ref, {})
             self.made.pop(_key(ref), None)
-            with self._tolerating():
+            with self._tolerating(), suppress(NotFoundError):  # another client may be quicker
                 await self._client.delete(ref, propagation="Background")
 
     async def finish(self) -> None:
