@@ -36,7 +36,7 @@ from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
 from myrmidon.apiserver.verbs.dispatch import act, failed
-from myrmidon.apiserver.wire.negotiation import reads_yaml
+from myrmidon.apiserver.wire.negotiation import failure_form
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.discovery.paths import Documents
@@ -82,7 +82,7 @@ class Handler:
         except RecursionError:
             return failed(bad_request("exceeded max depth"))
         except Failure as failure:
-            return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
+            return failed(failure, form=failure_form(request.headers.get("accept", "")))
         except WebhookNeeded as ask:
             return Question(ask.key, ask.question, draws)
 
@@ -107,8 +107,8 @@ class Handler:
         try:
             return _custom(call) if resource_type.custom else _builtin(call)
         except Failure as failure:
-            yaml = reads_yaml(request.headers.get("accept", ""))
-            return failed(failure, call.warnings, yaml=yaml)
+            form = failure_form(request.headers.get("accept", ""))
+            return failed(failure, call.warnings, form)
 
     @cached_property
     def _documents(self) -> "Documents":

@@ -36,6 +36,13 @@ def descriptions() -> dict[str, dict[str, str]]:
 
 
 @cache
+def openapi_v2() -> Json:
+    """Return what ``/openapi/v2`` has beside the types: paths, parameters, paths of custom kinds."""
+    openapi_v2: Json = _read("openapi_v2.json.gz")
+    return openapi_v2
+
+
+@cache
 def served() -> Json:
     """Return ``groups`` with all resources, in the server's order, and the ``version`` document."""
     served: Json = _read("resources.json.gz")

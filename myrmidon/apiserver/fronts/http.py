@@ -152,7 +152,8 @@ class ClientConnection(asyncio.Protocol):
         head = [_STATUS_LINES[200], *(_header(name, value) for name, value in watch.headers)]
         self._write(b"".join((*head, b"transfer-encoding: chunked\r\n\r\n")))
         async for line in stream_watch(self._server, watch):
-            self._write(b"%x\r\n%b\n\r\n" % (len(line) + 1, line))
+            chunk = watch.frame(line)
+            self._write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
             await self._writable.wait()
         self._write(b"0\r\n\r\n")
         if not incoming.keep_alive:

@@ -23,6 +23,7 @@ from myrmidon.apiserver.verbs.containers import connect, log, proxy
 from myrmidon.apiserver.verbs.create import check_namespace, commit
 from myrmidon.apiserver.verbs.delete import DeleteOptions, delete_record
 from myrmidon.apiserver.verbs.options import read_write_options
+from myrmidon.apiserver.wire.negotiation import encode, negotiate
 
 _BINDING = Kind("", "v1", "Binding", "bindings")
 _EVICTION = Kind("policy", "v1", "Eviction", "evictions")
@@ -36,7 +37,6 @@ _SUCCESS: Json = {
     "status": "Success",
     "code": 201,
 }
-_JSON = (("content-type", "application/json"),)
 
 
 def action(call: Call) -> Callable[[Call], HttpResponse] | None:
@@ -64,6 +64,11 @@ def _named_body(call: Call, kind: Kind) -> Json:
         raise bad_request(f"name in URL does not match name in {kind.kind} object")
     check_namespace(call, body["metadata"])
     return body
+
+
+def _created(call: Call, answer: Json) -> HttpResponse:
+    form = negotiate(call.request.headers.get("accept", ""), call.route.verb, custom=False)
+    return HttpResponse(201, (("content-type", form.content_type),), encode(form, answer))
 
 
 def _bind(call: Call) -> HttpResponse:
@@ -96,7 +101,7 @@ def _bind(call: Call) -> HttpResponse:
     others = [each for each in conditions if each["type"] != "PodScheduled"]
     pod["status"]["conditions"] = [*others, scheduled]
     commit(call, record.key, pod)
-    return HttpResponse(201, _JSON, go_json.encode(_SUCCESS))
+    return _created(call, _SUCCESS)
 
 
 def _evict(call: Call) -> HttpResponse:
@@ -110,7 +115,7 @@ def _evict(call: Call) -> HttpResponse:
         version=wanted.get("resourceVersion"),
     )
     delete_record(call, call.stored(), how)
-    return HttpResponse(201, _JSON, go_json.encode(_SUCCESS))
+    return _created(call, _SUCCESS)
 
 
 def _token_seconds(wanted: int | None) -> int:
@@ -158,7 +163,7 @@ def _token(call: Call) -> HttpResponse:
             "expirationTimestamp": write_time(expires),
         },
     }
-    return HttpResponse(201, _JSON, go_json.encode(answer))
+    return _created(call, answer)
 
 
 _ACTIONS: Mapping[tuple[str, str, str], Callable[[Call], HttpResponse]] = {
