@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.apiserver.auth.account_tokens import TokenError
 from myrmidon.apiserver.auth.impersonation import impersonated
 from myrmidon.apiserver.auth.users import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded
@@ -87,7 +88,7 @@ class Handler:
             return Question(ask.key, ask.question, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
-        user = user or self._identify(request)
+        user = user or self._identify(request, draws)
         query: dict[str, str] = {}
         for key, value in request.query:
             query.setdefault(key, value)
@@ -115,10 +116,16 @@ class Handler:
         """The discovery documents, built on first use: myrmidon's own clients do not read them."""
         from myrmidon.apiserver.discovery.paths import Documents  # noqa: PLC0415
 
-        return Documents(self.core.registry)
+        return Documents(self.core.registry, self.core.accounts)
 
-    def _identify(self, request: HttpRequest) -> User:
-        user = self._tokens.identify(request.headers)
+    def _identify(self, request: HttpRequest, draws: Draws) -> User:
+        def read_account(token: str) -> User | None:
+            try:
+                return self.core.accounts.read(token, draws.now)[0]
+            except TokenError:
+                return None
+
+        user = self._tokens.identify(request.headers, read_account)
         return impersonated(user, request.headers, self.core.authorizer)
 
     def _authorize(self, user: User, found: Route, query: dict[str, str]) -> None:

@@ -31,7 +31,9 @@ from myrmidon.apiserver.admission.definitions import DefinitionGuard
 from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
 from myrmidon.apiserver.admission.webhooks import Webhooks
+from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer, first_roles
+from myrmidon.apiserver.auth.signing import SigningKey, fixed_key
 from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, User
 from myrmidon.apiserver.builtin.resource_types import builtin_types
 from myrmidon.apiserver.call import AdmissionStep, Core, Draws
@@ -75,6 +77,8 @@ class ApiServer:
     - ``actors``: run after each request, after the actor for CustomResourceDefinitions.
     - ``history_max``: number of changes kept for watches and paged lists (``store``).
     - ``history_bytes_max``: size of these changes as JSON; the limit that is reached first counts.
+    - ``signing_key``: makes the key that signs the tokens of service accounts, when it is needed
+      first.  Default: a fixed key, with which anybody can sign.
     - ``memo``: answers repeated writes from memory (``memo``).  Default: one for all servers of the
       process.  None: every request is answered anew.
     """
@@ -90,6 +94,7 @@ class ApiServer:
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
         history_bytes_max: int = HISTORY_BYTES_MAX,
+        signing_key: Callable[[], SigningKey] = fixed_key,
         memo: RequestMemo | None = SHARED,
     ) -> None:
         steps = list(admission)
@@ -99,10 +104,12 @@ class ApiServer:
             Registry(builtin_types(store)),
             environment or CountingEnvironment(),
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
+            AccountTokens(store, signing_key),
             Tokens(users),
             [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *steps, Webhooks()],
         )
-        is_known = authorizer is None and not steps and is_usable(self.core)
+        is_known = authorizer is None and not steps and signing_key is fixed_key
+        is_known = is_known and is_usable(self.core)
         self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
         self.settled: Callable[[], None] | None = None  # called at the end of settle()

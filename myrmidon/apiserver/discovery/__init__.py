@@ -5,6 +5,7 @@ groups                 API groups, versions and resources, in the older and the 
 openapi                OpenAPI v3: an index, and a document for each group and version
 openapi_v2             OpenAPI v2: one document
 openapi_v2_protobuf    the same document as protobuf, which kubectl asks for
+issuer                 who signs tokens of service accounts, for OpenID Connect
 health                 /healthz, /livez and /readyz
 """
 

@@ -7,8 +7,9 @@ the registry changes (``Registry.epoch``).
 from collections.abc import Callable, Sequence
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.catalog.resources import version_document
-from myrmidon.apiserver.discovery import groups, health
+from myrmidon.apiserver.discovery import groups, health, issuer
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
@@ -30,8 +31,8 @@ _DISCOVERY_MEDIA = {
 class Documents:
     """The documents of the server, cached by path and form."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, accounts: AccountTokens) -> None:
+        self._registry, self._accounts = registry, accounts
         self._epoch = -1
         self._kept: dict[tuple[str, Form], HttpResponse | None] = {}
 
@@ -43,6 +44,8 @@ class Documents:
         root = path.strip("/").partition("/")[0]
         if root in health.ROOTS:
             return health.health(request)
+        if path in issuer.PATHS:
+            return issuer.answer(path, request, self._accounts)
         form = _negotiate(request.headers.get("accept", ""), root)
         key = (path, form)
         if key not in self._kept:
@@ -72,7 +75,7 @@ class Documents:
         """Return the paths that ``/`` lists."""
         groups = {each.kind.group for each in self._registry if each.kind.group}
         versions = {each.kind.root for each in self._registry}
-        fixed = {"/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
+        fixed = {*issuer.PATHS, "/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
         fixed |= {f"/{root}" for root in health.ROOTS}
         return sorted({*fixed, *versions, *(f"/apis/{group}" for group in groups)})
 
