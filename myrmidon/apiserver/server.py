@@ -25,6 +25,7 @@ from myrmidon.api.objects.accessors import Json, describe, namespace_of
 from myrmidon.api.objects.refs import split_api_version
 from myrmidon.api.requests.paths import collection_path
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
 from myrmidon.apiserver.admission.definitions import DefinitionGuard
@@ -32,7 +33,7 @@ from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
 from myrmidon.apiserver.admission.webhooks import Webhooks
 from myrmidon.apiserver.auth.account_tokens import AccountTokens
-from myrmidon.apiserver.auth.rbac import RoleAuthorizer, first_roles
+from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.signing import SigningKey, fixed_key
 from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, User
 from myrmidon.apiserver.builtin.resource_types import builtin_types
@@ -43,6 +44,7 @@ from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
+from myrmidon.apiserver.resources.start_objects import start_objects
 from myrmidon.apiserver.store import (
     HISTORY_BYTES_MAX,
     HISTORY_MAX,
@@ -71,8 +73,7 @@ class ApiServer:
     - ``environment``: source of time, uids and name suffixes.  Default: a fixed time and counters.
     - ``users``: users by bearer token.  Default: none, every request is the administrator's.
     - ``authorizer``: decides who may do what.  Default: see ``rbac``.
-    - ``rbac``: True creates the default roles and authorizes by the Roles in the store, unless
-      ``authorizer`` is given.  Default: False, every identified user may do everything.
+    - ``rbac``: True authorizes by the Roles in the store, unless ``authorizer`` is given.  Default: False, every identified user may do everything.
     - ``admission``: further admission steps, after the built-in ones and before the webhooks.
     - ``actors``: run after each request, after the actor for CustomResourceDefinitions.
     - ``history_max``: number of changes kept for watches and paged lists (``store``).
@@ -98,11 +99,16 @@ class ApiServer:
         memo: RequestMemo | None = SHARED,
     ) -> None:
         steps = list(admission)
-        store = ObjectStore(history_max=history_max, history_bytes_max=history_bytes_max)
+        environment = environment or CountingEnvironment()
+        store = ObjectStore(
+            history_max=history_max,
+            history_bytes_max=history_bytes_max,
+            start=start_objects(write_time(environment.now())),
+        )
         self.core = Core(
             store,
             Registry(builtin_types(store)),
-            environment or CountingEnvironment(),
+            environment,
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             AccountTokens(store, signing_key),
             Tokens(users),
@@ -116,8 +122,6 @@ class ApiServer:
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-        for manifest in first_roles() if rbac else ():
-            self.create(manifest)
         self.settle()
         self.store.compact(self.store.revision)  # no client can have seen an earlier revision
 

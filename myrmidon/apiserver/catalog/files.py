@@ -43,6 +43,13 @@ def openapi_v2() -> Json:
 
 
 @cache
+def start_objects() -> dict[str, str]:
+    """Return the objects of a new cluster: by resource, as JSON text with ``${now}`` for the time."""
+    start_objects: dict[str, str] = _read("start_objects.json.gz")
+    return start_objects
+
+
+@cache
 def served() -> Json:
     """Return ``groups`` with all resources, in the server's order, and the ``version`` document."""
     served: Json = _read("resources.json.gz")
