@@ -2,8 +2,8 @@
 
 The steps, in the order of the real server:
 
-1. the user (``auth``): token, impersonation;
-2. the path (``routing``): a resource, or a document of ``discovery``;
+1. the path (``routing``): a resource, or a document of ``discovery``;
+2. the user (``auth``): token, impersonation;
 3. authorization, also for resources that do not exist;
 4. the resource type, and whether it has the verb and the subresource;
 5. the verb (``verbs.dispatch``).
@@ -32,6 +32,7 @@ from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, bad_request, method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
+from myrmidon.apiserver.golang.durations import parse_duration
 from myrmidon.apiserver.memo import RequestMemo
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.resources.registry import ResourceType
@@ -88,11 +89,13 @@ class Handler:
             return Question(ask.key, ask.question, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
-        user = user or self._identify(request, draws)
         query: dict[str, str] = {}
         for key, value in request.query:
             query.setdefault(key, value)
         found = route(request, query)
+        if query.get("timeout") and (found is None or found.verb != "watch"):
+            _check_timeout(query["timeout"])
+        user = user or self._identify(request, draws)
         if found is None:
             return self._document(request, user)
         self._authorize(user, found, query)
@@ -160,6 +163,14 @@ def _selected_name(found: Route, query: dict[str, str]) -> str:
         return ""
     match = _ONE_NAME.search(query.get("fieldSelector", ""))
     return match[1] if match is not None else ""
+
+
+def _check_timeout(text: str) -> None:
+    """Refuse a timeout that is not a duration; one that is has no effect, because answers come at once."""
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def _custom(call: Call) -> Outcome:

@@ -204,15 +204,24 @@ class ApiServer:
                 actor.observe(change)
 
     def settle(self) -> None:
-        """Run every actor until no actor writes anything."""
+        """Run every actor until no actor writes anything.
+
+        An exception of one actor does not keep the others from their work: it is raised at the end.
+        """
+        failure: Exception | None = None
         for _ in range(_ROUNDS_MAX):
             self._observe()
             wrote = False
             for actor in self.actors:
-                wrote = actor.act(self) or wrote
+                try:
+                    wrote = actor.act(self) or wrote
+                except Exception as error:  # noqa: BLE001 - raised below
+                    failure = failure or error
             if not wrote and self._settled == self.core.store.revision:
                 if self.settled is not None:
                     self.settled()
+                if failure is not None:
+                    raise failure
                 return
         raise AssertionError(f"the actors of the server still write after {_ROUNDS_MAX} rounds")
 

@@ -122,18 +122,17 @@ class AccountTokens:
 
     def _claims(self, token: str) -> Json:
         content, _, signature = token.rpartition(".")
-        head, _, payload = content.partition(".")
+        _, _, payload = content.partition(".")
         try:
             signed = decode_part(signature)
-            claims = go_json.decode(decode_part(payload))
-            is_ours = isinstance(claims, dict) and claims.get("iss") == ISSUER and bool(head)
+            claims: Any = go_json.decode(decode_part(payload))
         except ValueError:
-            is_ours = False
-        if not is_ours:
+            raise TokenError from None
+        if not isinstance(claims, dict) or claims.get("iss") != ISSUER:
             raise TokenError
         if not self.key.is_signature(signed, content.encode()):
             raise TokenError("go-jose/go-jose: error in cryptographic primitive")
-        return claims  # type: ignore[no-any-return]  # ours, so it has the claims of ``issue``
+        return claims  # signed by this server, so it has the claims of ``issue``
 
     def _check_account(self, namespace: str, account: Json) -> None:
         record = self._store.get("serviceaccounts", f"{namespace}/{account['name']}")

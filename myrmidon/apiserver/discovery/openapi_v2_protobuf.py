@@ -155,9 +155,10 @@ def _field(number: int, type_: str, value: Any) -> bytes:
             return int_field(number, value)
         case "double":
             return tag(number, EIGHT_BYTES) + double(value)
-    if type_[0] == "[":
-        return b"".join(_field(number, type_[1:-1], item) for item in value)
-    return field(number, _content(type_, value))
+        case _ if type_[0] == "[":
+            return b"".join(_field(number, type_[1:-1], item) for item in value)
+        case _:
+            return field(number, _content(type_, value))
 
 
 def _content(type_: str, value: Any) -> bytes:

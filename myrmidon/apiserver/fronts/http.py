@@ -27,7 +27,7 @@ from myrmidon.apiserver.fronts.http_parser import (
     is_address,
 )
 from myrmidon.apiserver.fronts.http_responses import AuditIds, encoded, watch_head
-from myrmidon.apiserver.fronts.waiting import Tending, answer, stream_watch
+from myrmidon.apiserver.fronts.waiting import Tending, answer, settle, stream_watch
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.outcomes import Outcome
 from myrmidon.apiserver.server import ApiServer
@@ -114,10 +114,10 @@ class ClientConnection(asyncio.Protocol):
         """Answer at once, or start a task that waits for the response."""
         try:
             outcome = self._admit(incoming) or self._server.answer(incoming.request)
-            self._server.settle()
         except Exception:  # noqa: BLE001 - a bug must not end the server
             self._fail(incoming)
             return
+        settle(self._server)
         if isinstance(outcome, HttpResponse):
             self._send(incoming, outcome)
         else:

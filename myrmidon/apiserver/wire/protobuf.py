@@ -233,14 +233,14 @@ class _Special(NamedTuple):
 
 def _read_time(body: bytes) -> str | None:
     moment = {number: as_int(value) for number, value in fields(body)}
-    return write_time(from_unix(moment[1])) if moment.get(1) else None
+    return write_time(from_unix(moment.get(1, 0))) if moment else None
 
 
 def _read_micro_time(body: bytes) -> str | None:
     moment = {number: as_int(value) for number, value in fields(body)}
-    if not moment.get(1):
+    if not moment:
         return None
-    return write_micro_time(from_unix(moment[1], moment.get(2, 0)))
+    return write_micro_time(from_unix(moment.get(1, 0), moment.get(2, 0)))
 
 
 def _write_time(text: str | None) -> bytes:
