@@ -5,6 +5,9 @@
 writes ``myrmidon/apiserver/catalog/openapi_v2.json.gz``: the paths of built-in kinds, those of a
 custom resource of each scope with placeholders for its names, the parameters, and the few types
 that differ from those of version 3.
+
+It also writes ``tests/apiserver/discovery/custom_v2.json.gz``: the paths and types of the custom
+resources of ``tests/apiserver/discovery/definitions.py``, for tests without a real server.
 """
 
 import gzip
@@ -13,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.apiserver.discovery import openapi_v2
+from tests.apiserver.discovery.definitions import GROUP as EXAMPLE_GROUP
+from tests.apiserver.discovery.definitions import definitions
 from tests.cluster.controlplane.binaries import find
 from tests.cluster.controlplane.client import Client
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.controlplane.processes import wait_until
 
 OUT = Path(__file__).parents[2] / "myrmidon/apiserver/catalog/openapi_v2.json.gz"
+EXAMPLES = Path(__file__).parents[1] / "apiserver/discovery/custom_v2.json.gz"
 GROUP = "tem.plates"
 CUSTOM = {"Namespaced": ("thingplurals", "ThingKind"), "Cluster": ("worldplurals", "WorldKind")}
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -28,8 +34,36 @@ Json = dict[str, Any]
 def main() -> None:
     """Start a server, and write."""
     with ControlPlane(find()) as plane:
-        text = json.dumps(recorded(plane.client()), sort_keys=True, separators=(",", ":"))
-    OUT.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        write(OUT, recorded(plane.client()))
+        write(EXAMPLES, recorded_examples(plane.client()))
+
+
+def write(path: Path, content: Json) -> None:
+    """Write compressed JSON, byte for byte the same for the same content."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def recorded_examples(client: Client) -> Json:
+    """Return the paths and types of the custom resources of the tests."""
+    for each in definitions():
+        assert client.post(DEFINITIONS, each).status == 201
+    names = [each["spec"]["names"]["plural"] for each in definitions()]
+
+    def found() -> Json:
+        document = client.get("/openapi/v2").body
+        paths = {path: item for path, item in document["paths"].items() if EXAMPLE_GROUP in path}
+        types: Json = document["definitions"]
+        return {
+            "paths": {path: item for path, item in paths.items() if not path.endswith("/")},
+            "definitions": {name: types[name] for name in types if name.startswith("com.example.")},
+        }
+
+    def is_complete() -> bool:
+        return all(any(path.endswith(f"/{name}") for path in found()["paths"]) for name in names)
+
+    wait_until(is_complete, "the paths of the custom resources", 60)
+    return found()
 
 
 def recorded(client: Client) -> Json:
