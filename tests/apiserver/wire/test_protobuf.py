@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.apiserver.catalog.resources import builtin_resources
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.apiserver.wire import protobuf
@@ -132,6 +133,33 @@ def test_discovery_documents_as_protobuf(path: str) -> None:
 
     assert content_type(there) == protobuf.MEDIA_TYPE
     assert without_zeros(protobuf.decode(there.body)) == without_zeros(orjson.loads(plain.body))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "",
+        *(
+            f";as={kind};g=meta.k8s.io;v={version}"
+            for kind in ("PartialObjectMetadata", "PartialObjectMetadataList", "Table")
+            for version in ("v1", "v1beta1")
+        ),
+    ],
+)
+def test_every_answer_has_a_message(shape: str) -> None:
+    """Whatever is asked about which kind, an answer in protobuf can be read."""
+    server = ApiServer()
+    for each in builtin_resources():
+        kind = each.kind
+        for path in (
+            f"{kind.root}/{kind.plural}",
+            f"{kind.root}/{kind.plural}/x",
+            f"{kind.root}/namespaces/default/{kind.plural}/x/status",
+        ):
+            for method in ("GET", "POST", "DELETE"):
+                answer = ask(server, method, path, accept=f"{protobuf.MEDIA_TYPE}{shape}")
+                if content_type(answer) == protobuf.MEDIA_TYPE:
+                    assert protobuf.decode(answer.body)["kind"]
 
 
 def test_a_custom_resource_has_no_message() -> None:

@@ -24,6 +24,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -41,6 +42,7 @@ func kinds() map[schema.GroupVersionKind]reflect.Type {
 	must(apiextensionsv1.AddToScheme(scheme.Scheme))
 	must(apiregistrationv1.AddToScheme(scheme.Scheme))
 	must(metav1.AddMetaToScheme(scheme.Scheme))
+	must(metav1beta1.AddMetaToScheme(scheme.Scheme))
 	found := map[schema.GroupVersionKind]reflect.Type{}
 	for kind, goType := range scheme.Scheme.AllKnownTypes() {
 		if kind.Version != runtime.APIVersionInternal && reflect.PointerTo(goType).Implements(message) {
