@@ -13,13 +13,14 @@ from myrmidon.apiserver.discovery import groups, health, issuer
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
-from myrmidon.apiserver.wire.negotiation import PLAIN, Form, not_acceptable, render
+from myrmidon.apiserver.wire.negotiation import ACCEPTED, PLAIN, Form, not_acceptable, render
 
 _JSON = (("content-type", "application/json"),)
 _TEXT = (("content-type", "text/plain; charset=utf-8"),)
 _ADDRESS = "127.0.0.1:443"
 _MISSING_DOCUMENT = HttpResponse(404)
 _AGGREGATED = "APIGroupDiscoveryList"
+_DISCOVERY_ROOTS = frozenset({"/version", "/api", "/apis"})
 _DISCOVERY_MEDIA = {
     "*/*": "json",
     "application/json": "json",
@@ -46,7 +47,7 @@ class Documents:
             return health.health(request)
         if path in issuer.PATHS:
             return issuer.answer(path, request, self._accounts)
-        form = _negotiate(request.headers.get("accept", ""), root)
+        form = _negotiate(request.headers.get("accept", ""), path)
         key = (path, form)
         if key not in self._kept:
             made = self._make(path, form)
@@ -131,9 +132,10 @@ class Documents:
                 return None
 
 
-def _negotiate(accept: str, root: str) -> Form:
+def _negotiate(accept: str, path: str) -> Form:
     """Return the form of a document: its media type, aggregated or not; raise a 406."""
-    if root == "openapi":
+    root = path.strip("/").partition("/")[0]
+    if path == "/openapi/v2":
         from myrmidon.apiserver.discovery import openapi_v2  # noqa: PLC0415 - see _openapi
 
         return openapi_v2.form_of(accept)
@@ -151,7 +153,8 @@ def _negotiate(accept: str, root: str) -> Form:
             return Form(syntax)
         if options["as"] == _AGGREGATED and options.get("v") == "v2":
             return Form(syntax, _AGGREGATED)
-    raise not_acceptable(details=not known)
+    available = "application/json" if root == "version" else ACCEPTED
+    raise not_acceptable("" if known or path not in _DISCOVERY_ROOTS else available)
 
 
 def _in_form(made: HttpResponse, form: Form) -> HttpResponse:

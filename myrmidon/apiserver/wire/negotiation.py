@@ -14,8 +14,8 @@ _MEDIA = {
     _PROTOBUF: "protobuf",
     "*/*": "json",
 }
-_ACCEPTED = f"application/json, application/yaml, {_PROTOBUF}"
-_REPRESENTATIONS = f"{_ACCEPTED}, application/json;stream=watch, {_PROTOBUF};stream=watch"
+ACCEPTED = f"application/json, application/yaml, {_PROTOBUF}"
+_REPRESENTATIONS = f"{ACCEPTED}, application/json;stream=watch, {_PROTOBUF};stream=watch"
 
 
 class Form(NamedTuple):
@@ -54,19 +54,20 @@ def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
                 raise internal("content is not a list")
             continue
         return Form(syntax, shape, options.get("v", "v1"))
-    raise not_acceptable(details=not custom and not known)
+    raise not_acceptable("" if custom or known else _REPRESENTATIONS)
 
 
-def not_acceptable(*, details: bool) -> Failure:
+def not_acceptable(available: str = "") -> Failure:
     """Return the 406 for an Accept header without any supported media type.
 
-    ``details``: none of the media types is known at all, which other code of the real server finds.
+    ``available`` is given if none of the media types is known at all, which other code of the real
+    server finds.
     """
-    if details:
-        text = f"406: Not Acceptable\n\nAvailable representations: {_REPRESENTATIONS}"
+    if available:
+        text = f"406: Not Acceptable\n\nAvailable representations: {available}"
     else:
-        text = f"only the following media types are accepted: {_ACCEPTED}"
-    return Failure(406, "NotAcceptable", text, details=details)
+        text = f"only the following media types are accepted: {ACCEPTED}"
+    return Failure(406, "NotAcceptable", text, details=bool(available))
 
 
 def _fits(shape: str, options: dict[str, str], verb: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.discovery.openapi_v2 import MEDIA_TYPE
@@ -65,6 +66,43 @@ def test_protobuf_has_every_type_and_every_path() -> None:
     assert answer.headers == (("content-type", MEDIA_TYPE),)
     assert names(parts, PATHS, 2) == set(document["paths"])
     assert names(parts, DEFINITIONS, 1) == set(document["definitions"])
+
+
+def test_a_document_of_version_3_is_json() -> None:
+    """Whatever a client accepts that also asks for version 2 as protobuf."""
+    server = ApiServer()
+    for path in ("/openapi/v3", "/openapi/v3/api/v1", "/openapi/v3/nope"):
+        answer = server.answer(HttpRequest("GET", path, (), {"accept": MEDIA_TYPE}))
+        assert isinstance(answer, HttpResponse)
+        assert answer.body[:1] in (b"{", b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/version", "406: Not Acceptable\n\nAvailable representations: application/json"),
+        (
+            "/api",
+            (
+                "406: Not Acceptable\n\nAvailable representations: application/json, "
+                "application/yaml, application/vnd.kubernetes.protobuf"
+            ),
+        ),
+        (
+            "/apis/apps",
+            (
+                "only the following media types are accepted: application/json, application/yaml, "
+                "application/vnd.kubernetes.protobuf"
+            ),
+        ),
+    ],
+)
+def test_discovery_says_what_it_can_send(path: str, problem: str) -> None:
+    """In the words of the real server."""
+    answer = ApiServer().answer(HttpRequest("GET", path, (), {"accept": "text/html"}))
+    assert isinstance(answer, HttpResponse)
+
+    assert (answer.status, orjson.loads(answer.body)["message"]) == (406, problem)
 
 
 def test_other_media_types_are_refused() -> None:
