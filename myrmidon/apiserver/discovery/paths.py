@@ -20,7 +20,6 @@ _TEXT = (("content-type", "text/plain; charset=utf-8"),)
 _ADDRESS = "127.0.0.1:443"
 _MISSING_DOCUMENT = HttpResponse(404)
 _AGGREGATED = "APIGroupDiscoveryList"
-_DISCOVERY_ROOTS = frozenset({"/version", "/api", "/apis"})
 _DISCOVERY_MEDIA = {
     "*/*": "json",
     "application/json": "json",
@@ -154,7 +153,8 @@ def _negotiate(accept: str, path: str) -> Form:
         if options["as"] == _AGGREGATED and options.get("v") == "v2":
             return Form(syntax, _AGGREGATED)
     available = "application/json" if root == "version" else ACCEPTED
-    raise not_acceptable("" if known or path not in _DISCOVERY_ROOTS else available)
+    is_about_groups = root == "apis" and path.count("/") <= 2  # made by the aggregator there
+    raise not_acceptable("" if known or is_about_groups else available)
 
 
 def _in_form(made: HttpResponse, form: Form) -> HttpResponse:

@@ -89,6 +89,13 @@ def test_a_document_of_version_3_is_json() -> None:
             ),
         ),
         (
+            "/apis/apps/v1",
+            (
+                "406: Not Acceptable\n\nAvailable representations: application/json, "
+                "application/yaml, application/vnd.kubernetes.protobuf"
+            ),
+        ),
+        (
             "/apis/apps",
             (
                 "only the following media types are accepted: application/json, application/yaml, "
