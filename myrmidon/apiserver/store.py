@@ -117,6 +117,8 @@ class _Collection:
 
     __slots__ = ("history", "keys", "listeners", "records")
 
+    load: Callable[[], dict[str, Record]] | None = None  # not None until the objects are read
+
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
         self.keys: list[str] = []
@@ -148,17 +150,11 @@ class _Unread(_Collection):
         # Called for a slot without a value: later uses cost nothing.
         if name not in {"records", "keys"}:
             raise AttributeError(name)
+        assert self.load is not None, "both slots get their values here, once"
         self.records = self.load()
         self.keys = sorted(self.records)
+        self.load = None
         return self.records if name == "records" else self.keys
-
-
-def _is_read(collection: _Collection) -> bool:
-    try:
-        object.__getattribute__(collection, "records")
-    except AttributeError:
-        return False
-    return True
 
 
 class StoreCheckpoint:
@@ -251,7 +247,7 @@ class ObjectStore:
         return [
             record.value
             for _, found in sorted(self._collections.items())
-            if _is_read(found)
+            if found.load is None
             for record in found.below("")
             if record.revision > FIRST_REVISION
         ]
@@ -309,7 +305,7 @@ class ObjectStore:
         records: dict[str, dict[str, Record]] = {}
         unread: dict[str, Callable[[], dict[str, Record]]] = {}
         for name, found in self._collections.items():
-            if isinstance(found, _Unread) and not _is_read(found):
+            if found.load is not None:
                 unread[name] = found.load
             elif found.records:
                 records[name] = dict(found.records)

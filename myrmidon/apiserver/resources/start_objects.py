@@ -14,6 +14,7 @@ from myrmidon.apiserver.catalog import files
 from myrmidon.apiserver.store import FIRST_REVISION, Loaders, Record, content_of
 
 
+@lru_cache(maxsize=16)
 def start_objects(timestamp: str) -> Loaders:
     """Return the objects of a cluster that was started at a time."""
     return {resource: partial(_records, resource, timestamp) for resource in files.start_objects()}
