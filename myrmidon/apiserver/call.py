@@ -14,6 +14,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import split_api_version
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.api.values.timestamps import write_time
+from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
@@ -40,6 +41,7 @@ class Core:
     registry: Registry
     environment: Environment
     authorizer: Authorizer
+    accounts: AccountTokens
     tokens: Tokens = field(default_factory=Tokens)
     admission: list["AdmissionStep"] = field(default_factory=list)
 

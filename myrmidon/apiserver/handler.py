@@ -2,8 +2,8 @@
 
 The steps, in the order of the real server:
 
-1. the user (``auth``): token, impersonation;
-2. the path (``routing``): a resource, or a document of ``discovery``;
+1. the path (``routing``): a resource, or a document of ``discovery``;
+2. the user (``auth``): token, impersonation;
 3. authorization, also for resources that do not exist;
 4. the resource type, and whether it has the verb and the subresource;
 5. the verb (``verbs.dispatch``).
@@ -25,19 +25,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.apiserver.auth.account_tokens import TokenError
 from myrmidon.apiserver.auth.impersonation import impersonated
 from myrmidon.apiserver.auth.users import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, bad_request, method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
+from myrmidon.apiserver.golang.durations import parse_duration
 from myrmidon.apiserver.memo import RequestMemo
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.read_memo import SHARED_READS
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
 from myrmidon.apiserver.verbs.dispatch import act, failed
-from myrmidon.apiserver.wire.negotiation import reads_yaml
+from myrmidon.apiserver.wire.negotiation import failure_form
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.discovery.paths import Documents
@@ -87,16 +89,18 @@ class Handler:
         except RecursionError:
             return failed(bad_request("exceeded max depth"))
         except Failure as failure:
-            return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
+            return failed(failure, form=failure_form(request.headers.get("accept", "")))
         except WebhookNeeded as ask:
             return Question(ask.key, ask.question, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
-        user = user or self._identify(request)
         query: dict[str, str] = {}
         for key, value in request.query:
             query.setdefault(key, value)
         found = route(request, query)
+        if query.get("timeout") and (found is None or found.verb != "watch"):
+            _check_timeout(query["timeout"])
+        user = user or self._identify(request, draws)
         if found is None:
             return self._document(request, user)
         self._authorize(user, found, query)
@@ -112,18 +116,24 @@ class Handler:
         try:
             return _custom(call) if resource_type.custom else _builtin(call)
         except Failure as failure:
-            yaml = reads_yaml(request.headers.get("accept", ""))
-            return failed(failure, call.warnings, yaml=yaml)
+            form = failure_form(request.headers.get("accept", ""))
+            return failed(failure, call.warnings, form)
 
     @cached_property
     def _documents(self) -> "Documents":
         """The discovery documents, built on first use: myrmidon's own clients do not read them."""
         from myrmidon.apiserver.discovery.paths import Documents  # noqa: PLC0415
 
-        return Documents(self.core.registry)
+        return Documents(self.core.registry, self.core.accounts)
 
-    def _identify(self, request: HttpRequest) -> User:
-        user = self._tokens.identify(request.headers)
+    def _identify(self, request: HttpRequest, draws: Draws) -> User:
+        def read_account(token: str) -> User | None:
+            try:
+                return self.core.accounts.read(token, draws.now)[0]
+            except TokenError:
+                return None
+
+        user = self._tokens.identify(request.headers, read_account)
         return impersonated(user, request.headers, self.core.authorizer)
 
     def _authorize(self, user: User, found: Route, query: dict[str, str]) -> None:
@@ -165,6 +175,14 @@ def _selected_name(found: Route, query: dict[str, str]) -> str:
         return ""
     match = _ONE_NAME.search(query.get("fieldSelector", ""))
     return match[1] if match is not None else ""
+
+
+def _check_timeout(text: str) -> None:
+    """Refuse a timeout that is not a duration; one that is has no effect, because answers come at once."""
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def _custom(call: Call) -> Outcome:

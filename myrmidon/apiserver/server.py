@@ -25,6 +25,7 @@ from myrmidon.api.objects.accessors import Json, describe, namespace_of
 from myrmidon.api.objects.refs import split_api_version
 from myrmidon.api.requests.paths import collection_path
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
 from myrmidon.apiserver.actors.troupe import Troupe
@@ -32,7 +33,9 @@ from myrmidon.apiserver.admission.definitions import DefinitionGuard
 from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
 from myrmidon.apiserver.admission.webhooks import Webhooks
-from myrmidon.apiserver.auth.rbac import RoleAuthorizer, first_roles
+from myrmidon.apiserver.auth.account_tokens import AccountTokens
+from myrmidon.apiserver.auth.rbac import RoleAuthorizer
+from myrmidon.apiserver.auth.signing import SigningKey, fixed_key
 from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, User
 from myrmidon.apiserver.builtin.resource_types import builtin_types
 from myrmidon.apiserver.call import AdmissionStep, Core, Draws
@@ -42,6 +45,7 @@ from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
+from myrmidon.apiserver.resources.start_objects import start_objects
 from myrmidon.apiserver.store import (
     HISTORY_BYTES_MAX,
     HISTORY_MAX,
@@ -70,12 +74,13 @@ class ApiServer:
     - ``environment``: source of time, uids and name suffixes.  Default: a fixed time and counters.
     - ``users``: users by bearer token.  Default: none, every request is the administrator's.
     - ``authorizer``: decides who may do what.  Default: see ``rbac``.
-    - ``rbac``: True creates the default roles and authorizes by the Roles in the store, unless
-      ``authorizer`` is given.  Default: False, every identified user may do everything.
+    - ``rbac``: True authorizes by the Roles in the store, unless ``authorizer`` is given.  Default: False, every identified user may do everything.
     - ``admission``: further admission steps, after the built-in ones and before the webhooks.
     - ``actors``: run after each request, after the actor for CustomResourceDefinitions.
     - ``history_max``: number of changes kept for watches and paged lists (``store``).
     - ``history_bytes_max``: size of these changes as JSON; the limit that is reached first counts.
+    - ``signing_key``: makes the key that signs the tokens of service accounts, when it is needed
+      first.  Default: a fixed key, with which anybody can sign.
     - ``memo``: answers repeated writes from memory (``memo``).  Default: one for all servers of the
       process.  None: every request is answered anew.
     """
@@ -91,27 +96,33 @@ class ApiServer:
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
         history_bytes_max: int = HISTORY_BYTES_MAX,
+        signing_key: Callable[[], SigningKey] = fixed_key,
         memo: RequestMemo | None = SHARED,
     ) -> None:
         steps = list(admission)
-        store = ObjectStore(history_max=history_max, history_bytes_max=history_bytes_max)
+        environment = environment or CountingEnvironment()
+        store = ObjectStore(
+            history_max=history_max,
+            history_bytes_max=history_bytes_max,
+            start=start_objects(write_time(environment.now())),
+        )
         self.core = Core(
             store,
             Registry(builtin_types(store)),
-            environment or CountingEnvironment(),
+            environment,
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
+            AccountTokens(store, signing_key),
             Tokens(users),
             [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *steps, Webhooks()],
         )
-        is_known = authorizer is None and not steps and is_usable(self.core)
+        is_known = authorizer is None and not steps and signing_key is fixed_key
+        is_known = is_known and is_usable(self.core)
         self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
         self._troupe = Troupe([DefinitionLifecycle(), *actors])
         self.settled: Callable[[], None] | None = None  # called at the end of settle()
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-        for manifest in first_roles() if rbac else ():
-            self.create(manifest)
         self.settle()
         self.store.compact(self.store.revision)  # no client can have seen an earlier revision
 
@@ -193,13 +204,20 @@ class ApiServer:
         self._troupe.recall(checkpoint.changes, without=lifecycle)
 
     def settle(self) -> None:
-        """Run every actor until no actor writes anything."""
+        """Run every actor until no actor writes anything.
+
+        An exception of one actor does not keep the others from their work: it is raised at the end.
+        """
+        failure: Exception | None = None
         for _ in range(_ROUNDS_MAX):
             self._observe()
-            wrote = self._troupe.act(self)
+            wrote, failed = self._troupe.act(self)
+            failure = failure or failed
             if not wrote and self._settled == self.core.store.revision:
                 if self.settled is not None:
                     self.settled()
+                if failure is not None:
+                    raise failure
                 return
         raise AssertionError(f"the actors of the server still write after {_ROUNDS_MAX} rounds")
 

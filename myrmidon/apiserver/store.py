@@ -13,13 +13,17 @@ size of the changed objects as JSON), so that many large updates cannot fill the
 older than the oldest change in the history gets ``CompactedError``, which the server answers with
 410.
 
+A store may start with objects, given as a function for each resource (``Loaders``).  They have the
+first revision, are read when the resource is used first, and are not part of the history.
+
 While ``journal`` is set, the store notes in it which objects are read and written (``memo``).
 """
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -28,6 +32,7 @@ from myrmidon.apiserver.golang import json as go_json
 
 HISTORY_MAX = 100_000
 HISTORY_BYTES_MAX = 64 * 1024 * 1024
+FIRST_REVISION = 1
 
 
 class CompactedError(Exception):
@@ -52,6 +57,10 @@ class Record:
 
     def __repr__(self) -> str:
         return f"Record({self.key!r}, {self.revision})"
+
+
+Loaders: TypeAlias = Mapping[str, Callable[[], dict[str, Record]]]
+"""The objects that a store starts with: by resource, a function that returns them by key."""
 
 
 def content_of(record: Record) -> bytes:
@@ -108,6 +117,8 @@ class _Collection:
 
     __slots__ = ("history", "keys", "listeners", "records")
 
+    load: Callable[[], dict[str, Record]] | None = None  # not None until the objects are read
+
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
         self.keys: list[str] = []
@@ -125,20 +136,50 @@ class _Collection:
         return _newer(self.history, revision)
 
 
+class _Unread(_Collection):
+    """The objects that a store starts with, of one resource; read when ``records`` is used first."""
+
+    __slots__ = ("load",)
+
+    def __init__(self, load: Callable[[], dict[str, Record]]) -> None:
+        self.load = load
+        self.history = deque()
+        self.listeners = {}
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for a slot without a value: later uses cost nothing.
+        if name not in {"records", "keys"}:
+            raise AttributeError(name)
+        assert self.load is not None, "both slots get their values here, once"
+        self.records = self.load()
+        self.keys = sorted(self.records)
+        self.load = None
+        return self.records if name == "records" else self.keys
+
+
 class StoreCheckpoint:
-    """The objects of a store at one moment, for ``ObjectStore.rollback``."""
+    """The objects of a store at one moment, for ``ObjectStore.rollback``.
 
-    __slots__ = ("records", "revision")
+    ``unread``: the objects that the store started with and that were not read until then.
+    """
 
-    def __init__(self, revision: int, records: dict[str, dict[str, Record]]) -> None:
-        self.revision, self.records = revision, records
+    __slots__ = ("records", "revision", "unread")
+
+    def __init__(
+        self, revision: int, records: dict[str, dict[str, Record]], unread: Loaders
+    ) -> None:
+        self.revision, self.records, self.unread = revision, records, unread
 
     def changes(self) -> list[StoredChange]:
-        """Return a creation for each object, in the order of revisions, for actors to observe."""
+        """Return a creation for each object, in the order of revisions, for actors to observe.
+
+        Actors never observe the objects that a store starts with.
+        """
         made = [
             StoredChange(resource, record, None, deleted=False)
             for resource, records in self.records.items()
             for record in records.values()
+            if record.revision > FIRST_REVISION
         ]
         return sorted(made, key=lambda change: change.revision)
 
@@ -151,14 +192,17 @@ class ObjectStore:
         *,
         history_max: int = HISTORY_MAX,
         history_bytes_max: int = HISTORY_BYTES_MAX,
-        first_revision: int = 1,
+        first_revision: int = FIRST_REVISION,
+        start: Loaders = MappingProxyType({}),
     ) -> None:
         self.revision = first_revision
         self.compacted = first_revision  # changes up to this revision are gone from the history
         self._history_max, self._history_bytes_max = history_max, history_bytes_max
         self._history_bytes = 0
         self._history: deque[StoredChange] = deque()
-        self._collections: dict[str, _Collection] = {}
+        self._collections: dict[str, _Collection] = {
+            resource: _Unread(load) for resource, load in start.items()
+        }
         self._listener_ids = 0
         self._everywhere: dict[int, Callable[[], None]] = {}
         self.journal: Journal | None = None
@@ -198,9 +242,15 @@ class ObjectStore:
         collection = self._collections.get(resource)
         return len(collection.records) if collection is not None else 0
 
-    def resources(self) -> list[str]:
-        """Return the resources that have objects, sorted."""
-        return sorted(name for name, found in self._collections.items() if found.records)
+    def written(self) -> list[Json]:
+        """Return all objects except those that the store started with, by resource and key."""
+        return [
+            record.value
+            for _, found in sorted(self._collections.items())
+            if found.load is None
+            for record in found.below("")
+            if record.revision > FIRST_REVISION
+        ]
 
     def changes(self, resource: str, *, after: int) -> list[StoredChange]:
         """Return the changes of a resource after a revision, oldest first."""
@@ -256,10 +306,14 @@ class ObjectStore:
 
     def checkpoint(self) -> StoreCheckpoint:
         """Return the current objects; the checkpoint stays as it is when they change."""
-        records = {name: dict(found.records) for name, found in self._collections.items()}
-        return StoreCheckpoint(
-            self.revision, {name: held for name, held in records.items() if held}
-        )
+        records: dict[str, dict[str, Record]] = {}
+        unread: dict[str, Callable[[], dict[str, Record]]] = {}
+        for name, found in self._collections.items():
+            if found.load is not None:
+                unread[name] = found.load
+            elif found.records:
+                records[name] = dict(found.records)
+        return StoreCheckpoint(self.revision, records, unread)
 
     def rollback(self, checkpoint: StoreCheckpoint) -> None:
         """Hold the objects of the checkpoint again, with an empty history and no listeners.
@@ -271,7 +325,7 @@ class ObjectStore:
         self._history.clear()
         self._history_bytes = 0
         self._everywhere = {}
-        self._collections = {}
+        self._collections = {name: _Unread(load) for name, load in checkpoint.unread.items()}
         for name, records in checkpoint.records.items():
             collection = self._collections[name] = _Collection()
             collection.records = dict(records)

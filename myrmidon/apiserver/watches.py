@@ -27,6 +27,11 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 Encoder = Callable[[ResourceType, Record], bytes]
 
 
+def with_newline(line: bytes) -> bytes:
+    """Return an event as a line of text, which is how JSON events are sent."""
+    return line + b"\n"
+
+
 class OpenWatch:
     """An open watch.  ``over`` is set when the server will not send any more events."""
 
@@ -48,6 +53,8 @@ class OpenWatch:
         self.bookmarks = bookmarks
         self.cursor = cursor
         self.over = False
+        self.frame: Callable[[bytes], bytes] = with_newline
+        """Returns an event line in the form in which it is sent."""
         self._prefix = resource_type.prefix(namespace)
         self._name, self._selection, self._encode = name, selection, encode
         self._waiting: list[bytes] = []
@@ -137,7 +144,9 @@ class OpenWatch:
             meta["annotations"] = annotations
         kind = self.type.kind
         obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
-        return go_json.encode({"type": "BOOKMARK", "object": obj})
+        record = Record("", self.cursor, obj)
+        representation.remember(self.type, record, obj)
+        return self._line("BOOKMARK", record)
 
     def _expired(self) -> bytes:
         failure = Failure(

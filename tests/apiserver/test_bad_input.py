@@ -96,10 +96,9 @@ BODIES = (
 
 def snapshot(server: ApiServer) -> dict[str, list[bytes]]:
     """Return all stored objects."""
-    store = server.store
     return {
-        resource: [json.dumps(record.value).encode() for record in store.scan(resource)]
-        for resource in store.resources()
+        resource: [json.dumps(record.value).encode() for _, record in sorted(records.items())]
+        for resource, records in server.store.checkpoint().records.items()
     }
 
 

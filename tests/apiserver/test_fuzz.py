@@ -110,6 +110,8 @@ def test_protobuf_garbage(path: str, body: bytes, magic: bool, data: st.DataObje
             "application/json;as=Table",
             ",",
             "application/json;as=Table;g=meta.k8s.io;v=v1",
+            protobuf.MEDIA_TYPE,
+            f"{protobuf.MEDIA_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
         ]
     ),
 )

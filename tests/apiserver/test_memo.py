@@ -17,6 +17,7 @@ from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.memo import RequestMemo
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.store import FIRST_REVISION
 from myrmidon.apiserver.watches import OpenWatch
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -46,12 +47,12 @@ def send(
 
 def stored(server: ApiServer) -> str:
     """Return everything in the store as text, with the order of the fields."""
-    store = server.store
     return json.dumps(
         [
             (name, record.key, record.revision, record.value)
-            for name in store.resources()
-            for record in store.scan(name)
+            for name, records in sorted(server.store.checkpoint().records.items())
+            for record in records.values()
+            if record.revision > FIRST_REVISION
         ]
     )
 

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.cli.local.workbench import Workbench
 from myrmidon.errors import NotFoundError
 from myrmidon.io.timers.clock import LoopClock
+from myrmidon.testing.harness.generated_role import service_account
 from tests.cli.test_front_door import CONTROLLER
 
 SAMPLE = """\
@@ -36,6 +39,25 @@ def save(path: Path, text: str) -> None:
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text)
     os.utime(path, ns=(before + 2_000_000_000, before + 2_000_000_000))
+
+
+def test_controllers_run_as_their_service_account(tmp_path: Path) -> None:
+    """With exactly the generated role: it suffices, and the account may do nothing else."""
+    save(tmp_path / "controller.py", CONTROLLER.format(result="Done()"))
+    save(tmp_path / "sample.yaml", SAMPLE)
+
+    async def check() -> None:
+        bench = Workbench(str(tmp_path), LoopClock(), as_account=True)
+        await bench.open()
+        account = LocalTransport(bench.server, user=service_account("default"))
+        nodes = await account.send(HttpRequest("GET", "/api/v1/nodes", (), {}))
+        async with asyncio.TaskGroup() as group:
+            bench.start(group)
+            await ready(bench, "made")
+            await bench.stop()
+        assert nodes.status == 403
+
+    asyncio.run(check())
 
 
 def test_new_code_finds_the_old_objects(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from tests.apiserver.clients.kubectl import Kubectl, all_kubectls, write_transcript
 from tests.cluster.controlplane.binaries import find
 from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
+from tests.cluster.record_start_objects import AGGREGATOR
 
 # What ``myrmidon server`` does by itself, too.
-HOUSEKEEPERS = (*CONTROLLERS, "serviceaccount-controller")
+HOUSEKEEPERS = (*CONTROLLERS, "serviceaccount-controller", AGGREGATOR)
 
 
 def play(kubectl: Path) -> list[str]:

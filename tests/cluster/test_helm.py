@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from myrmidon.cli.main import main
+from tests.apiserver.clients.commands import server
 from tests.cluster.controlplane.binaries import UnavailableError
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.helm import find
@@ -65,6 +66,33 @@ def test_a_release_is_installed_upgraded_and_uninstalled(
     definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/braces.demo.myrmidon.dev"
     assert controlplane.client().get(definition).status == 200
     controlplane.client().delete(definition)
+
+
+def test_a_kind_without_a_definition_is_named(
+    helm: Path, controlplane: ControlPlane, tmp_path: Path
+) -> None:
+    """With the same words at the real server and at the embedded one."""
+    chart = tmp_path / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: unknown\nversion: 0.1.0\n")
+    (chart / "templates/a.yaml").write_text(
+        "apiVersion: unknown.example/v1\nkind: Widget\nmetadata: {name: a}\n"
+    )
+    with server(tmp_path, "--token", "admin-token") as served:
+        said = [
+            subprocess.run(
+                [helm, "install", "unknown", str(chart), *how, "--kubeconfig", str(kubeconfig)],
+                capture_output=True,
+                text=True,
+                check=False,
+            ).stderr
+            for kubeconfig in (controlplane.kubeconfig, served.kubeconfig)
+            for how in ([], ["--dry-run=server"])
+        ]
+
+    assert 'no matches for kind "Widget" in version "unknown.example/v1"' in said[0]
+    assert "ensure CRDs are installed first" in said[0]
+    assert said[2:] == said[:2]
 
 
 def run(helm: Path, *arguments: str) -> str:

@@ -1,8 +1,8 @@
 """Built-in controllers of the embedded server.
 
 Each controller is an ``Actor``, and each is optional.  ``GarbageCollector``,
-``NamespaceController`` and ``ServiceAccounts`` behave like the Kubernetes controllers of the same
-name.  The others are simplified versions of the workload controllers and the kubelet: they run no
+``NamespaceController``, ``ServiceAccounts`` and ``AggregatedRoles`` behave like the Kubernetes
+controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
 containers, but write the status that the real ones would, so that for example a Deployment becomes
 available.
 """
@@ -11,12 +11,14 @@ from datetime import timedelta
 
 from myrmidon.apiserver.actors.accounts import ServiceAccounts
 from myrmidon.apiserver.actors.actor import Actor
+from myrmidon.apiserver.actors.aggregated_roles import AggregatedRoles
 from myrmidon.apiserver.actors.collector import GarbageCollector
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes
 from myrmidon.apiserver.actors.workloads import Deployments, ReplicaSets, StatefulSets
 
 __all__ = [
+    "AggregatedRoles",
     "Deployments",
     "GarbageCollector",
     "Jobs",
@@ -32,8 +34,8 @@ __all__ = [
 
 
 def housekeepers() -> list[Actor]:
-    """Return the controllers that any cluster needs: deletion, namespaces, service accounts."""
-    return [GarbageCollector(), NamespaceController(), ServiceAccounts()]
+    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles."""
+    return [GarbageCollector(), NamespaceController(), ServiceAccounts(), AggregatedRoles()]
 
 
 def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:

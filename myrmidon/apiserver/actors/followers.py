@@ -46,10 +46,14 @@ class Follower:
             return False
         dirty, self._dirty = self._dirty, {}
         before = server.store.revision
-        for key in dirty:
-            record = server.store.get(self.resource, key)
-            if record is not None:
-                self.reconcile(server, record.value)
+        try:
+            for key in tuple(dirty):
+                record = server.store.get(self.resource, key)
+                if record is not None:
+                    self.reconcile(server, record.value)
+                del dirty[key]
+        finally:
+            self._dirty |= dirty  # after an exception: tried again when the server settles next
         return server.store.revision != before
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:

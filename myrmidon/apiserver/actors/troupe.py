@@ -55,13 +55,21 @@ class Troupe:
             concerned = self._concerned[key] = _concerned(self._types, *key)
         return concerned
 
-    def act(self, server: ServerAccess) -> bool:
-        """Let every actor act that has observed a change or that time concerns; return whether one wrote."""
+    def act(self, server: ServerAccess) -> tuple[bool, Exception | None]:
+        """Let every actor act that has observed a change or that time concerns.
+
+        Return whether one wrote, and the first exception of one.  An actor that raised acts again when
+        the server settles the next time; the others are not kept from their work.
+        """
         stirred, self._stirred = self._stirred, set(self._timed)
-        wrote = False
+        wrote, failure = False, None
         for index in sorted(stirred):
-            wrote = self.actors[index].act(server) or wrote
-        return wrote
+            try:
+                wrote = self.actors[index].act(server) or wrote
+            except Exception as error:  # noqa: BLE001 - returned
+                self._stirred.add(index)
+                failure = failure or error
+        return wrote, failure
 
     def due(self) -> datetime | None:
         """Return the earliest time at which an actor acts without a change, or None."""

@@ -4,16 +4,13 @@ A request is allowed if a rule of a role covers it and a binding grants that rol
 one of the user's groups, or to the user's service account.  ClusterRoleBindings apply everywhere,
 RoleBindings only in their namespace.  The store is read for every decision, so a new or deleted
 binding takes effect at once.  Members of ``system:masters`` may do everything.
-
-``first_roles`` are the roles and bindings that a server with RBAC starts with: a smaller set than
-those of a real cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json, namespace_of
-from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED, Attributes, User
+from myrmidon.apiserver.auth.users import MASTERS, Attributes, User
 from myrmidon.apiserver.store import ObjectStore
 
 GROUP = "rbac.authorization.k8s.io"
@@ -122,85 +119,3 @@ def _name_matches(listed: Sequence[str], name: str) -> bool:
 
 def _path_matches(listed: str, path: str) -> bool:
     return listed == path or (listed.endswith("*") and path.startswith(listed[:-1]))
-
-
-# ------------------------------------------------------------------------ the default roles
-
-_READ, _WRITE = (
-    ["get", "list", "watch"],
-    ["create", "delete", "deletecollection", "patch", "update"],
-)
-_NAMESPACED = (
-    ("", ["bindings", "configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims",
-          "pods", "pods/log", "pods/status", "replicationcontrollers", "resourcequotas",
-          "serviceaccounts", "services", "services/status"]),
-    ("apps", ["controllerrevisions", "daemonsets", "deployments", "deployments/scale", "replicasets",
-              "replicasets/scale", "statefulsets", "statefulsets/scale"]),
-    ("autoscaling", ["horizontalpodautoscalers"]),
-    ("batch", ["cronjobs", "jobs"]),
-    ("coordination.k8s.io", ["leases"]),
-    ("discovery.k8s.io", ["endpointslices"]),
-    ("networking.k8s.io", ["ingresses", "networkpolicies"]),
-    ("policy", ["poddisruptionbudgets"]),
-)  # fmt: skip
-_OPEN = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
-_DOCUMENTS = sorted(["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_OPEN])
-_SELF_REVIEWS = {
-    "apiGroups": ["authorization.k8s.io"],
-    "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-    "verbs": ["create"],
-}
-_SELF_SUBJECT = {
-    "apiGroups": ["authentication.k8s.io"],
-    "resources": ["selfsubjectreviews"],
-    "verbs": ["create"],
-}
-
-
-def _rules(verbs: list[str], *, secrets: bool = False) -> list[Json]:
-    rules = [
-        {"apiGroups": [group], "resources": resources, "verbs": verbs}
-        for group, resources in _NAMESPACED
-    ]
-    if secrets:
-        rules.append({"apiGroups": [""], "resources": ["secrets"], "verbs": verbs})
-    return rules
-
-
-def first_roles() -> list[Json]:
-    """Return the roles and bindings that a cluster starts with."""
-    everything = [
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["*"]},
-    ]
-    rbac = {"apiGroups": [GROUP], "resources": ["rolebindings", "roles"], "verbs": _READ + _WRITE}
-    roles = {
-        "cluster-admin": (everything, MASTERS),
-        "admin": ([*_rules(_READ + _WRITE, secrets=True), rbac], ""),
-        "edit": (_rules(_READ + _WRITE, secrets=True), ""),
-        "view": (_rules(_READ), ""),
-        "system:basic-user": ([_SELF_REVIEWS, _SELF_SUBJECT], AUTHENTICATED),
-        "system:discovery": ([{"nonResourceURLs": _DOCUMENTS, "verbs": ["get"]}], AUTHENTICATED),
-        "system:public-info-viewer": (
-            [{"nonResourceURLs": _OPEN, "verbs": ["get"]}],
-            f"{AUTHENTICATED},{UNAUTHENTICATED}",
-        ),
-    }
-    made: list[Json] = []
-    for name, (rules, groups) in roles.items():
-        made.append(_object("ClusterRole", name, {"rules": rules}))
-        if groups:
-            made.append(_object("ClusterRoleBinding", name, _binding(name, groups.split(","))))
-    return made
-
-
-def _binding(role: str, groups: Sequence[str]) -> Json:
-    return {
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups],
-    }
-
-
-def _object(kind: str, name: str, content: Json) -> Json:
-    meta = {"name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}
-    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": meta, **content}

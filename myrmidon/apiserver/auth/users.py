@@ -1,11 +1,12 @@
 """Users, and the bearer tokens that identify them.
 
 A server without tokens is open: every request is made by the administrator.  With tokens, a request
-without one is anonymous, and a request with an unknown one is a 401.
+without one is anonymous, and a request with an unknown one is a 401.  Tokens of service accounts,
+which the server issues itself, are read by ``account_tokens``.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from myrmidon.apiserver.failures import Failure
@@ -17,15 +18,16 @@ _PUBLIC_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The user of a request, with the user's groups."""
+    """The user of a request, with the user's groups and what else the token says."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def with_group(self, group: str) -> "User":
         """Return the same user with one more group, at the end."""
-        return self if group in self.groups else User(self.name, (*self.groups, group), self.uid)
+        return self if group in self.groups else replace(self, groups=(*self.groups, group))
 
 
 ANONYMOUS = User("system:anonymous", (UNAUTHENTICATED,))
@@ -81,17 +83,23 @@ class Tokens:
         """Return the user of a token, or None if the token is unknown."""
         return self._users.get(token)
 
-    def identify(self, headers: Mapping[str, str]) -> User:
-        """Return the user of a request: anonymous without a token, a 401 for an unknown token."""
-        scheme, token, *_ = [*headers.get("authorization", "").strip().split(" "), "", ""]
-        if not self._users:
-            return ADMIN
-        if scheme.lower() != "bearer" or not token:
-            return ANONYMOUS
-        user = self._users.get(token)
-        if user is None:
-            raise Failure(401, "Unauthorized", "Unauthorized", details=False)
-        return user
+    def identify(
+        self, headers: Mapping[str, str], read_account: Callable[[str], User | None]
+    ) -> User:
+        """Return the user of a request: anonymous without a token, a 401 for an unknown token.
+
+        ``read_account`` returns the service account of a token that the server has issued.
+        """
+        sent = headers.get("authorization", "")
+        if not sent:
+            return ANONYMOUS if self._users else ADMIN
+        scheme, token, *_ = [*sent.strip().split(" "), "", ""]
+        user: User | None = None
+        if scheme.lower() == "bearer" and token:
+            user = self._users.get(token) or read_account(token)
+            if user is None and self._users:
+                raise Failure(401, "Unauthorized", "Unauthorized", details=False)
+        return user or (ANONYMOUS if self._users else ADMIN)
 
 
 def forbidden(user: User, wanted: Attributes, reason: str = "") -> Failure:

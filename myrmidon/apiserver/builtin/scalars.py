@@ -76,16 +76,18 @@ def _int_or_string(value: Any) -> int | str:
     raise Misfit(value, shown=shown, wanted="int32")
 
 
-def _time(value: Any) -> str:
+def _time(value: Any) -> str | None:
     try:
-        return write_time(go_times.parse_time(_text_of_time(value)))
+        moment = go_times.parse_time(_text_of_time(value))
+        return None if moment == go_times.ZERO else write_time(moment)
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 
 
-def _micro_time(value: Any) -> str:
+def _micro_time(value: Any) -> str | None:
     try:
-        return write_micro_time(go_times.parse_micro_time(_text_of_time(value)))
+        moment = go_times.parse_micro_time(_text_of_time(value))
+        return None if moment == go_times.ZERO else write_micro_time(moment)
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 

@@ -36,6 +36,20 @@ def descriptions() -> dict[str, dict[str, str]]:
 
 
 @cache
+def openapi_v2() -> Json:
+    """Return what ``/openapi/v2`` has beside the types: paths, parameters, paths of custom kinds."""
+    openapi_v2: Json = _read("openapi_v2.json.gz")
+    return openapi_v2
+
+
+@cache
+def start_objects() -> dict[str, str]:
+    """Return the objects of a new cluster: by resource, as JSON text with ``${now}`` for the time."""
+    start_objects: dict[str, str] = _read("start_objects.json.gz")
+    return start_objects
+
+
+@cache
 def served() -> Json:
     """Return ``groups`` with all resources, in the server's order, and the ``version`` document."""
     served: Json = _read("resources.json.gz")

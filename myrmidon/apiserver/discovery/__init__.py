@@ -1,9 +1,12 @@
 """Responses to paths that are not resources: version, health, discovery, OpenAPI.
 
-paths      finds the document of a path
-groups     API groups, versions and resources, in the older and the aggregated form
-openapi    OpenAPI v2 and v3
-health     /healthz, /livez and /readyz
+paths                  finds the document of a path
+groups                 API groups, versions and resources, in the older and the aggregated form
+openapi                OpenAPI v3: an index, and a document for each group and version
+openapi_v2             OpenAPI v2: one document
+openapi_v2_protobuf    the same document as protobuf, which kubectl asks for
+issuer                 who signs tokens of service accounts, for OpenID Connect
+health                 /healthz, /livez and /readyz
 """
 
 __all__: list[str] = []

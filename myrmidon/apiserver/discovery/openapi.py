@@ -1,8 +1,7 @@
-"""OpenAPI documents of all served types, for ``kubectl explain`` and ``kubectl apply``.
+"""OpenAPI v3 documents of all served types, for ``kubectl explain`` and ``kubectl apply``.
 
-Version 3 is an index and a document for each group and version; version 2 is one document.  The
-schemas of built-in kinds were recorded from a real server; those of custom resources come from
-their definitions.  The paths are reduced to the parts that kubectl reads: the kinds that can be
+There is an index, and a document for each group and version.  The schemas of built-in kinds were
+recorded from a real server; those of custom resources come from their definitions.  The paths are reduced to the parts that kubectl reads: the kinds that can be
 patched, and the query parameters that the server supports.
 """
 
@@ -20,6 +19,11 @@ from myrmidon.apiserver.catalog.resources import builtin_resources
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _REFERENCE = "#/components/schemas/"
 _JSON = "application/json"
+_CONVENTIONS = (
+    "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+)
+METADATA_TEXT = f"Standard object's metadata. {_CONVENTIONS}#metadata"
+_LIST_METADATA_TEXT = f"Standard list metadata. {_CONVENTIONS}#types-kinds"
 
 
 class DescribedType(Protocol):
@@ -69,25 +73,14 @@ def document(name: str, custom: Iterable[DescribedType]) -> Json | None:
         schemas = _custom_schemas(types)
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": _short_version()},
+        "info": {"title": "Kubernetes", "version": short_version()},
         "paths": {path: item for kind in kinds for path, item in _paths(kind, schemas)},
         "components": {"schemas": schemas},
     }
 
 
-def swagger(custom: Iterable[DescribedType]) -> Json:
-    """Return ``/openapi/v2``: all types in one document."""
-    schemas = {name: described(name) for name in files.definitions()["schemas"]}
-    schemas |= _custom_schemas(list(custom))
-    return {
-        "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": _short_version()},
-        "paths": {},
-        "definitions": {name: _as_version_2(schema) for name, schema in schemas.items()},
-    }
-
-
-def _short_version() -> str:
+def short_version() -> str:
+    """Return the version that the documents name."""
     version = files.served()["version"]
     return f"{version['major']}.{version['minor']}"
 
@@ -115,7 +108,7 @@ def _custom_schemas(types: list[DescribedType]) -> Json:
     for each in types:
         name = custom_name(each.kind)
         schemas[name] = _custom_schema(each)
-        schemas[f"{name}List"] = _list_schema(each.kind, name)
+        schemas[f"{name}List"] = list_schema(each.kind, name)
     needed = [_META + "ObjectMeta", _META + "ListMeta", _META + "Status", _META + "DeleteOptions"]
     while needed:
         name = needed.pop()
@@ -136,8 +129,7 @@ def _custom_schema(described_type: DescribedType) -> Json:
     }  # fmt: skip
     standard = described(_META + "DeleteOptions")["properties"]
     metadata = {
-        "description": "Standard object's metadata. More info: https://git.k8s.io/community/"
-        "contributors/devel/sig-architecture/api-conventions.md#metadata",
+        "description": METADATA_TEXT,
         "allOf": [{"$ref": _REFERENCE + _META + "ObjectMeta"}],
     }
     schema["properties"] = schema.get("properties", {}) | {
@@ -145,11 +137,12 @@ def _custom_schema(described_type: DescribedType) -> Json:
         "kind": standard["kind"],
         "metadata": metadata,
     }
-    schema["x-kubernetes-group-version-kind"] = [_kind_marker(described_type.kind)]
+    schema["x-kubernetes-group-version-kind"] = [kind_marker(described_type.kind)]
     return schema
 
 
-def _list_schema(kind: Kind, name: str) -> Json:
+def list_schema(kind: Kind, name: str) -> Json:
+    """Return the schema of the lists of a custom resource; ``name`` is that of its own schema."""
     standard = described(_META + "DeleteOptions")["properties"]
     return {
         "description": f"{kind.kind}List is a list of {kind.kind}",
@@ -158,19 +151,22 @@ def _list_schema(kind: Kind, name: str) -> Json:
         "properties": {
             "apiVersion": standard["apiVersion"],
             "kind": standard["kind"],
-            "metadata": {"allOf": [{"$ref": _REFERENCE + _META + "ListMeta"}]},
+            "metadata": {
+                "description": _LIST_METADATA_TEXT,
+                "allOf": [{"$ref": _REFERENCE + _META + "ListMeta"}],
+            },
             "items": {
-                "description": f"List of {kind.plural}. More info: https://git.k8s.io/community/"
-                "contributors/devel/sig-architecture/api-conventions.md",
+                "description": f"List of {kind.plural}. {_CONVENTIONS}",
                 "type": "array",
                 "items": {"$ref": _REFERENCE + name},
             },
         },
-        "x-kubernetes-group-version-kind": [_kind_marker(kind) | {"kind": f"{kind.kind}List"}],
+        "x-kubernetes-group-version-kind": [kind_marker(kind) | {"kind": f"{kind.kind}List"}],
     }
 
 
-def _kind_marker(kind: Kind) -> Json:
+def kind_marker(kind: Kind) -> Json:
+    """Return the extension that says which kind a schema or an operation is about."""
     return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
@@ -190,7 +186,7 @@ _WRITE = ("dryRun", "fieldManager", "fieldValidation")
 
 
 def _paths(kind: Kind, schemas: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
-    marker = _kind_marker(kind)
+    marker = kind_marker(kind)
     name = next(
         (
             name
@@ -232,35 +228,3 @@ def _operation(action: str, marker: Json, name: str, parameters: tuple[str, ...]
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": marker,
     }
-
-
-_ONLY_VERSION_3 = ("default", "nullable", "oneOf", "anyOf", "allOf", "not", "enum")
-
-
-def _as_version_2(schema: Any) -> Any:
-    """Return the schema without the keywords that OpenAPI v2 does not have."""
-    match schema:
-        case {"allOf": [{"$ref": str() as target}], **rest}:
-            kept = {key: value for key, value in rest.items() if key not in _ONLY_VERSION_3}
-            return {"$ref": _old_reference(target), **kept}
-        case {"$ref": str() as target}:
-            return {"$ref": _old_reference(target)}
-        case {"oneOf": list() as choices, **rest} if all("type" in each for each in choices):
-            return {"type": "string"} | {key: _as_version_2(value) for key, value in rest.items()}
-        case {"properties": dict() as properties, **rest}:
-            fields = {name: _as_version_2(field) for name, field in properties.items()}
-            return _as_version_2(rest) | {"properties": fields}
-        case dict():
-            return {
-                key: _as_version_2(value)
-                for key, value in schema.items()
-                if key not in _ONLY_VERSION_3
-            }
-        case list():
-            return [_as_version_2(value) for value in schema]
-        case _:
-            return schema
-
-
-def _old_reference(target: str) -> str:
-    return target.replace(_REFERENCE, "#/definitions/")

@@ -7,26 +7,34 @@ the registry changes (``Registry.epoch``).
 from collections.abc import Callable, Sequence
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
+from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.catalog.resources import version_document
-from myrmidon.apiserver.discovery import groups, health
+from myrmidon.apiserver.discovery import groups, health, issuer
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
-from myrmidon.apiserver.wire.negotiation import not_acceptable
+from myrmidon.apiserver.wire.negotiation import ACCEPTED, PLAIN, Form, not_acceptable, render
 
 _JSON = (("content-type", "application/json"),)
 _TEXT = (("content-type", "text/plain; charset=utf-8"),)
 _ADDRESS = "127.0.0.1:443"
 _MISSING_DOCUMENT = HttpResponse(404)
+_AGGREGATED = "APIGroupDiscoveryList"
+_DISCOVERY_MEDIA = {
+    "*/*": "json",
+    "application/json": "json",
+    "application/yaml": "yaml",
+    "application/vnd.kubernetes.protobuf": "protobuf",
+}
 
 
 class Documents:
     """The documents of the server, cached by path and form."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, accounts: AccountTokens) -> None:
+        self._registry, self._accounts = registry, accounts
         self._epoch = -1
-        self._kept: dict[tuple[str, bool], HttpResponse | None] = {}
+        self._kept: dict[tuple[str, Form], HttpResponse | None] = {}
 
     def find(self, request: HttpRequest) -> HttpResponse | None:
         """Return the response to a path that is not a resource; None if the path is unknown."""
@@ -36,24 +44,28 @@ class Documents:
         root = path.strip("/").partition("/")[0]
         if root in health.ROOTS:
             return health.health(request)
-        aggregated = _wants_aggregated(request.headers.get("accept", ""), root)
-        key = (path, aggregated)
+        if path in issuer.PATHS:
+            return issuer.answer(path, request, self._accounts)
+        form = _negotiate(request.headers.get("accept", ""), path)
+        key = (path, form)
         if key not in self._kept:
-            self._kept[key] = self._make(path, aggregated=aggregated)
+            made = self._make(path, form)
+            self._kept[key] = made and _in_form(made, form)
         found = self._kept[key]
         if found is not None and request.method not in {"GET", "HEAD"}:
             raise method_not_allowed()
         return found
 
-    def _make(self, path: str, *, aggregated: bool) -> HttpResponse | None:
+    def _make(self, path: str, form: Form) -> HttpResponse | None:
         root, *parts = path.strip("/").split("/")
+        aggregated = form.shape == _AGGREGATED
         if path == "":
             return _answer({"paths": self._paths()})
         makers: dict[str, Callable[[], HttpResponse | None]] = {
             "version": lambda: _answer(version_document()),
             "api": lambda: self._api(parts, aggregated=aggregated),
             "apis": lambda: self._apis(parts, aggregated=aggregated),
-            "openapi": lambda: self._openapi(parts),
+            "openapi": lambda: self._openapi(parts, form),
             "metrics": lambda: HttpResponse(200, _TEXT),
         }
         make = makers.get(root)
@@ -63,7 +75,7 @@ class Documents:
         """Return the paths that ``/`` lists."""
         groups = {each.kind.group for each in self._registry if each.kind.group}
         versions = {each.kind.root for each in self._registry}
-        fixed = {"/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
+        fixed = {*issuer.PATHS, "/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
         fixed |= {f"/{root}" for root in health.ROOTS}
         return sorted({*fixed, *versions, *(f"/apis/{group}" for group in groups)})
 
@@ -103,12 +115,12 @@ class Documents:
             raise unknown_resource()
         return None
 
-    def _openapi(self, parts: list[str]) -> HttpResponse | None:
-        from myrmidon.apiserver.discovery import openapi  # noqa: PLC0415 - only kubectl needs it
+    def _openapi(self, parts: list[str], form: Form) -> HttpResponse | None:
+        from myrmidon.apiserver.discovery import openapi, openapi_v2  # noqa: PLC0415 - only kubectl needs it
 
         match parts:
             case ["v2"]:
-                return _answer(openapi.swagger(self._custom()))
+                return openapi_v2.answer(self._custom(), form)
             case ["v3"]:
                 # The real server labels this JSON document as plain text.
                 return HttpResponse(200, _TEXT, go_json.encode(openapi.index(self._custom())))
@@ -119,25 +131,39 @@ class Documents:
                 return None
 
 
-def _wants_aggregated(accept: str, root: str) -> bool:
-    """Whether the client prefers aggregated discovery; raise a 406 if it accepts neither form."""
+def _negotiate(accept: str, path: str) -> Form:
+    """Return the form of a document: its media type, aggregated or not; raise a 406."""
+    root = path.strip("/").partition("/")[0]
+    if path == "/openapi/v2":
+        from myrmidon.apiserver.discovery import openapi_v2  # noqa: PLC0415 - see _openapi
+
+        return openapi_v2.form_of(accept)
     if root not in {"api", "apis", "version"} or not accept:
-        return False
+        return PLAIN
     known = False
     for part in accept.split(","):
         media, *parameters = (piece.strip() for piece in part.split(";"))
-        if media not in {"*/*", "application/json"}:
-            known = known or (media == "application/yaml" and root != "version")
+        syntax = _DISCOVERY_MEDIA.get(media)
+        if syntax is None or (syntax != "json" and root == "version"):
             continue
         known = True
         options = dict(piece.partition("=")[::2] for piece in parameters)
         if "as" not in options:
-            return False
-        if options["as"] == "APIGroupDiscoveryList" and options.get("v") == "v2":
-            return True
-    if any(part.strip().startswith("application/yaml") for part in accept.split(",")) and known:
-        return False
-    raise not_acceptable(details=not known)
+            return Form(syntax)
+        if options["as"] == _AGGREGATED and options.get("v") == "v2":
+            return Form(syntax, _AGGREGATED)
+    available = "application/json" if root == "version" else ACCEPTED
+    is_about_groups = root == "apis" and path.count("/") <= 2  # made by the aggregator there
+    raise not_acceptable("" if known or is_about_groups else available)
+
+
+def _in_form(made: HttpResponse, form: Form) -> HttpResponse:
+    """Return a JSON document in the form that the client asked for."""
+    media = made.headers[0][1] if made.headers else ""
+    if form.media not in {"protobuf", "yaml"} or not media.startswith("application/json"):
+        return made
+    headers = (("content-type", media.replace("application/json", form.content_type)),)
+    return HttpResponse(200, headers, render(form, made.body))
 
 
 def _answer(document: object) -> HttpResponse:

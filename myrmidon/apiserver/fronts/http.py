@@ -16,9 +16,8 @@ import ssl
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 
-from myrmidon.api.requests.transport import HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fronts.http_parser import (
     Incoming,
@@ -27,7 +26,8 @@ from myrmidon.apiserver.fronts.http_parser import (
     host_of,
     is_address,
 )
-from myrmidon.apiserver.fronts.waiting import Tending, answer, stream_watch
+from myrmidon.apiserver.fronts.http_responses import AuditIds, encoded, watch_head
+from myrmidon.apiserver.fronts.waiting import Tending, answer, settle, stream_watch
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.outcomes import Outcome
 from myrmidon.apiserver.server import ApiServer
@@ -36,18 +36,20 @@ from myrmidon.apiserver.watches import OpenWatch
 
 _log = logging.getLogger(__name__)
 _WAITING_MAX = 64  # queued requests per connection
-_STATUS_LINES = {
-    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
-}
 
 
 class ClientConnection(asyncio.Protocol):
     """One client connection: reads requests, and writes the responses in the same order."""
 
     def __init__(
-        self, server: ApiServer, connections: set["ClientConnection"], names: frozenset[str]
+        self,
+        server: ApiServer,
+        connections: set["ClientConnection"],
+        names: frozenset[str],
+        audit_ids: AuditIds,
     ) -> None:
         self._server, self._connections, self._names = server, connections, names
+        self._audit_ids = audit_ids
         self._loop = asyncio.get_running_loop()
         self._reader = RequestReader()
         self._waiting: deque[Incoming] = deque()
@@ -112,10 +114,10 @@ class ClientConnection(asyncio.Protocol):
         """Answer at once, or start a task that waits for the response."""
         try:
             outcome = self._admit(incoming) or self._server.answer(incoming.request)
-            self._server.settle()
         except Exception:  # noqa: BLE001 - a bug must not end the server
             self._fail(incoming)
             return
+        settle(self._server)
         if isinstance(outcome, HttpResponse):
             self._send(incoming, outcome)
         else:
@@ -149,10 +151,10 @@ class ClientConnection(asyncio.Protocol):
 
     async def _stream(self, incoming: Incoming, watch: OpenWatch) -> None:
         """Send the lines of a watch, no faster than the client reads."""
-        head = [_STATUS_LINES[200], *(_header(name, value) for name, value in watch.headers)]
-        self._write(b"".join((*head, b"transfer-encoding: chunked\r\n\r\n")))
+        self._write(watch_head(watch, self._audit_ids.of(incoming.request)))
         async for line in stream_watch(self._server, watch):
-            self._write(b"%x\r\n%b\n\r\n" % (len(line) + 1, line))
+            chunk = watch.frame(line)
+            self._write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
             await self._writable.wait()
         self._write(b"0\r\n\r\n")
         if not incoming.keep_alive:
@@ -175,36 +177,20 @@ class ClientConnection(asyncio.Protocol):
         failure = Failure(error.status, "BadRequest", str(error), details=False)
         body = go_json.encode(failure.to_json())
         response = HttpResponse(error.status, (("content-type", "application/json"),), body)
-        self._write(_encoded(response, with_body=True, keep_alive=False))
+        unread = HttpRequest("", "", (), {})
+        self._write(encoded(response, unread, self._audit_ids.of(unread), keep_alive=False))
         self.close()
 
     def _send(self, incoming: Incoming, response: HttpResponse) -> None:
-        with_body = incoming.request.method != "HEAD"
-        self._write(_encoded(response, with_body=with_body, keep_alive=incoming.keep_alive))
-        if not incoming.keep_alive:
+        request, keep_alive = incoming
+        audit_id = self._audit_ids.of(request)
+        self._write(encoded(response, request, audit_id, keep_alive=keep_alive))
+        if not keep_alive:
             self.close()
 
     def _write(self, encoded: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(encoded)
-
-
-def _header(name: str, value: str) -> bytes:
-    return f"{name}: {value}\r\n".encode("utf-8", "replace")
-
-
-def _encoded(response: HttpResponse, *, with_body: bool, keep_alive: bool) -> bytes:
-    parts = [
-        _STATUS_LINES[response.status],
-        *(_header(name, value) for name, value in response.headers),
-        b"content-length: %d\r\n" % len(response.body),
-    ]
-    if not keep_alive:
-        parts.append(b"connection: close\r\n")
-    parts.append(b"\r\n")
-    if with_body:
-        parts.append(response.body)
-    return b"".join(parts)
 
 
 @asynccontextmanager
@@ -224,9 +210,14 @@ async def serve(
     """
     connections: set[ClientConnection] = set()
     names = frozenset({"localhost", host.lower()})
+    audit_ids = AuditIds()
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(
-        lambda: ClientConnection(server, connections, names), host, port, ssl=tls, backlog=1024
+        lambda: ClientConnection(server, connections, names, audit_ids),
+        host,
+        port,
+        ssl=tls,
+        backlog=1024,
     )
     tending = Tending(server)
     try:

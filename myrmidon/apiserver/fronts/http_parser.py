@@ -28,7 +28,7 @@ _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([^\x00-\x20\x7f]+) HTTP/1\.([01])"
 )
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
-_TOKEN_PATH = re.compile(r"/token/([A-Za-z0-9._~+-]{1,256})(?=/|$)")
+_TOKEN_PATH = re.compile(r"/token/([A-Za-z0-9._~+-]{1,4096})(?=/|$)")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
 
 

@@ -34,7 +34,7 @@ class LocalTransport:
             if isinstance(outcome, HttpResponse):
                 return outcome
             lines = [line async for line in stream_watch(self._server, outcome)]
-        return HttpResponse(200, outcome.headers, b"".join(line + b"\n" for line in lines))
+        return HttpResponse(200, outcome.headers, b"".join(map(outcome.frame, lines)))
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
@@ -74,4 +74,5 @@ class _Stream:
     async def read(self) -> bytes:
         if isinstance(self._outcome, HttpResponse):
             return self._outcome.body
-        return b"".join([line + b"\n" async for line in self.lines()])
+        frame = self._outcome.frame
+        return b"".join([frame(line) async for line in self.lines()])

@@ -9,6 +9,7 @@ The clock is that of the running event loop, so with a virtual-time loop all wai
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.apiserver.watches import OpenWatch
 
+_log = logging.getLogger(__name__)
 BOOKMARK_SECONDS = 60.0
 BOOKMARK_BEFORE_END_SECONDS = 2.0
 WATCH_SECONDS_DEFAULT = 1800.0
@@ -40,8 +42,19 @@ async def answer(
             outcome = server.answer(request, user)
         else:
             return failed(outcome.failure)
-        server.settle()
+        settle(server)
     return outcome
+
+
+def settle(server: ApiServer) -> None:
+    """Run the actors after a request; log an exception of one of them.
+
+    The request was answered and what it wrote is stored, so the client must not get a 500 for it.
+    """
+    try:
+        server.settle()
+    except Exception:  # noqa: BLE001 - a bug in an actor is not the client's
+        _log.exception("an actor of the server failed; it is tried again after the next request")
 
 
 async def _reached(server: ApiServer, wanted: WaitFor) -> bool:
@@ -114,7 +127,7 @@ class Tending:
         due = self._server.due()
         if due is not None:
             delay = (due - self._server.core.environment.now()).total_seconds()
-            self._timer = self._loop.call_later(max(delay, 0.0), self._server.settle)
+            self._timer = self._loop.call_later(max(delay, 0.0), settle, self._server)
 
     def stop(self) -> None:
         """Stop running the actors."""

@@ -6,6 +6,7 @@ from myrmidon.api.values.durations import NANOSECONDS, read_nanoseconds
 from myrmidon.apiserver.golang.numbers import read_int
 
 _INT64_MAX = 2**63 - 1
+_NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)")
 _LOOSE_PART = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-z\u00b5]+)", re.ASCII)
 # The last name of each group is a prefix (as in `minutes`), the others must match exactly.
 _LOOSE_UNITS = (
@@ -24,6 +25,8 @@ _LENGTHS = {**NANOSECONDS, "d": 24 * NANOSECONDS["h"], "w": 7 * 24 * NANOSECONDS
 def parse_duration(text: str) -> int:
     """Return the nanoseconds of ``1h30m``; raise ``ValueError``, also beyond 64 bits."""
     nanoseconds = read_nanoseconds(text)
+    if nanoseconds is None and _NUMBER.fullmatch(text):
+        raise ValueError(f'time: missing unit in duration "{text}"')
     if nanoseconds is None or not -_INT64_MAX <= nanoseconds <= _INT64_MAX:
         raise ValueError(f'time: invalid duration "{text}"')
     return nanoseconds

@@ -53,6 +53,8 @@ _LAYOUTS = {
     MICRO: (*_TIME_PARTS, _SIX_DIGITS, _ZONE),
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ZERO = datetime(1, 1, 1, tzinfo=UTC)
+"""Go's zero time, which is written as null."""
 _DAYS_IN_400_YEARS = 146_097
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 

@@ -7,6 +7,7 @@ metadata          ObjectMeta: validation, owner references, finalizers
 representation    objects as one version shows them, and their JSON, encoded once
 selection         label and field selectors of a list or watch
 tables            tables for ``kubectl get``
+start_objects     the objects that a new cluster has
 conditions        conditions in a status
 """
 

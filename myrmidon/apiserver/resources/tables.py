@@ -95,6 +95,18 @@ def partial_object(obj: Json) -> Json:
     }
 
 
+class BlankLayout:
+    """The columns of a kind, and rows without values: for an object that only has a version."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.columns = layout.columns
+
+    def row(self, obj: Json, now: datetime) -> Row:
+        """Return a row without values."""
+        del obj, now
+        return Row(["", *[None] * (len(self.columns) - 1)])
+
+
 class ScaleLayout:
     """The columns of a Scale; their descriptions differ for custom resources."""
 

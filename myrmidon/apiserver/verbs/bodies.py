@@ -227,10 +227,42 @@ def check_fields(call: Call, unknown: Iterable[str], duplicates: Iterable[str]) 
         return []
     problems = list(duplicates)
     problems += [f'unknown field "{path}"' for path in unknown]
+    if len(problems) > 1 and not call.type.custom and media_type(call) in {"", _JSON}:
+        problems = _in_document_order(call.request.body, problems)
     if call.field_validation == "Strict":
         return problems
     call.warn(*problems)
     return []
+
+
+def _in_document_order(text: bytes, problems: list[str]) -> list[str]:
+    """Return the problems of a built-in object in the order in which its decoder meets them.
+
+    An unknown field is told once, and what is below it is not looked at.  Custom resources are
+    checked for duplicates first, and keep that order.
+    """
+    found: dict[str, None] = {}
+    members = json.loads(go_json.as_unicode(text), object_pairs_hook=_Pairs)
+    _tell(members, "", frozenset(problems), found)
+    return list(found)
+
+
+def _tell(value: Any, path: str, problems: frozenset[str], found: dict[str, None]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            here = f"{path}.{key}" if path else key
+            unknown, duplicate = f'unknown field "{here}"', f'duplicate field "{here}"'
+            if unknown in problems:
+                found[unknown] = None
+                continue
+            if key in seen and duplicate in problems:
+                found[duplicate] = None
+            seen.add(key)
+            _tell(item, here, problems, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _tell(item, f"{path}[{index}]", problems, found)
 
 
 def strict_failure(call: Call, problems: list[str]) -> Failure:

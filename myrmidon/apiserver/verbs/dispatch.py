@@ -63,9 +63,8 @@ def _unsupported(call: Call) -> Failure:
     return verb_not_supported(call.route.verb, kind.plural, kind.group)
 
 
-def failed(failure: Failure, warnings: Iterable[str] = (), *, yaml: bool = False) -> HttpResponse:
+def failed(failure: Failure, warnings: Iterable[str] = (), form: Form = PLAIN) -> HttpResponse:
     """Return a failure as a response."""
-    form = Form("yaml" if yaml else "json")
     headers = [("content-type", form.content_type), *_warnings(warnings)]
     if failure.retry_after is not None:
         headers.append(("retry-after", str(failure.retry_after)))

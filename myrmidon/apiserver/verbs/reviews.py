@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.apiserver.auth.account_tokens import ISSUER, TokenError
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.users import Attributes, User
 from myrmidon.apiserver.call import Call
@@ -115,15 +116,25 @@ def _own_identity(call: Call, _spec: Json) -> Json:
 def _token(call: Call, spec: Json) -> Json:
     if not spec.get("token"):
         raise bad_request("token is required for TokenReview in authentication")
-    user = call.core.tokens.find(spec["token"])
+    audiences = spec.get("audiences") or [ISSUER]
+    user = call.core.tokens.find(spec["token"]) if ISSUER in audiences else None
+    common = [ISSUER]
     if user is None:
-        return {"user": {}, "error": "invalid bearer token"}
-    audiences = spec.get("audiences") or ["https://kubernetes.default.svc"]
-    return {"authenticated": True, "user": _user_info(user), "audiences": audiences}
+        try:
+            user, common = call.core.accounts.read(spec["token"], call.draws.now, audiences)
+        except TokenError as error:
+            unknown = "invalid bearer token"
+            return {"user": {}, "error": f"[{unknown}, {error}]" if str(error) else unknown}
+    return {"authenticated": True, "user": _user_info(user), "audiences": common}
 
 
 def _user_info(user: User) -> Json:
-    found = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
+    found = {
+        "username": user.name,
+        "uid": user.uid,
+        "groups": list(user.groups),
+        "extra": {key: list(values) for key, values in user.extra},
+    }
     return {key: value for key, value in found.items() if value}
 
 

@@ -1,20 +1,25 @@
 """Subresources that are actions: bind a pod to a node, evict a pod, request a token."""
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.api.objects.refs import Kind
+from myrmidon.api.objects.refs import Kind, split_api_version
 from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.api.values.timestamps import write_time
+from myrmidon.apiserver.auth.account_tokens import BOUND, ISSUER
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.catalog.types import schema_of
 from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import bad_request, internal, invalid_object
-from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.failures import (
+    bad_request,
+    conflict,
+    internal,
+    invalid_object,
+    not_found,
+)
 from myrmidon.apiserver.golang.text import quote
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.schema.defaulting import copy_json
@@ -23,6 +28,7 @@ from myrmidon.apiserver.verbs.containers import connect, log, proxy
 from myrmidon.apiserver.verbs.create import check_namespace, commit
 from myrmidon.apiserver.verbs.delete import DeleteOptions, delete_record
 from myrmidon.apiserver.verbs.options import read_write_options
+from myrmidon.apiserver.wire.negotiation import encode, negotiate
 
 _BINDING = Kind("", "v1", "Binding", "bindings")
 _EVICTION = Kind("policy", "v1", "Eviction", "evictions")
@@ -36,7 +42,6 @@ _SUCCESS: Json = {
     "status": "Success",
     "code": 201,
 }
-_JSON = (("content-type", "application/json"),)
 
 
 def action(call: Call) -> Callable[[Call], HttpResponse] | None:
@@ -64,6 +69,11 @@ def _named_body(call: Call, kind: Kind) -> Json:
         raise bad_request(f"name in URL does not match name in {kind.kind} object")
     check_namespace(call, body["metadata"])
     return body
+
+
+def _created(call: Call, answer: Json) -> HttpResponse:
+    form = negotiate(call.request.headers.get("accept", ""), call.route.verb, custom=False)
+    return HttpResponse(201, (("content-type", form.content_type),), encode(form, answer))
 
 
 def _bind(call: Call) -> HttpResponse:
@@ -96,7 +106,7 @@ def _bind(call: Call) -> HttpResponse:
     others = [each for each in conditions if each["type"] != "PodScheduled"]
     pod["status"]["conditions"] = [*others, scheduled]
     commit(call, record.key, pod)
-    return HttpResponse(201, _JSON, go_json.encode(_SUCCESS))
+    return _created(call, _SUCCESS)
 
 
 def _evict(call: Call) -> HttpResponse:
@@ -110,7 +120,7 @@ def _evict(call: Call) -> HttpResponse:
         version=wanted.get("resourceVersion"),
     )
     delete_record(call, call.stored(), how)
-    return HttpResponse(201, _JSON, go_json.encode(_SUCCESS))
+    return _created(call, _SUCCESS)
 
 
 def _token_seconds(wanted: int | None) -> int:
@@ -126,39 +136,74 @@ def _token_seconds(wanted: int | None) -> int:
     raise invalid_object(_TOKEN_REQUEST.kind, _TOKEN_REQUEST.group, "", [cause])
 
 
+def _bound_object(call: Call, wanted: Json | None) -> Json | None:
+    """Return the object that a token is to be bound to, or None; it must exist."""
+    if not wanted or not wanted.get("name"):
+        return None
+    kind, name = wanted.get("kind", ""), wanted["name"]
+    if kind not in BOUND:
+        group, version = split_api_version(wanted.get("apiVersion", ""))
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    found = call.core.accounts.bound_object(kind, call.route.namespace, name)
+    if found is None:
+        raise not_found(BOUND[kind], "", name)
+    account = (found.get("spec") or {}).get("serviceAccountName") or "default"
+    if kind == "Pod" and account != call.route.name:
+        raise bad_request(
+            f"cannot bind token for serviceaccount {quote(call.route.name)} to pod running with "
+            "different serviceaccount name."
+        )
+    if wanted.get("uid") and wanted["uid"] != found["metadata"]["uid"]:
+        raise conflict(
+            kind,
+            "",
+            name,
+            f"the UID in the bound object reference ({wanted['uid']}) does not match the UID in "
+            "record. The object might have been deleted and then recreated",
+        )
+    return found
+
+
 def _token(call: Call) -> HttpResponse:
-    """Return a token for a service account.  It names the account and is not signed."""
+    """Return a signed token for a service account."""
     read_write_options(call, "CreateOptions")
     body = _body(call, _TOKEN_REQUEST)
+    check_namespace(call, body["metadata"])
+    name = body["metadata"].get("name")
+    if name and name != call.route.name:
+        problem = "must match the service account name if specified"
+        cause = invalid("metadata.name", name, problem)
+        raise invalid_object(_TOKEN_REQUEST.kind, _TOKEN_REQUEST.group, call.route.name, [cause])
     account = representation.shown(call.type, call.stored())
     spec: dict[str, Any] = body.get("spec") or {}
     seconds = _token_seconds(spec.get("expirationSeconds"))
-    claims = {
-        "sub": f"system:serviceaccount:{call.route.namespace}:{call.route.name}",
-        "uid": account["metadata"]["uid"],
-        "jti": call.draws.uid(),
-    }
-    payload = urlsafe_b64encode(go_json.encode(claims)).decode().rstrip("=")
+    audiences = spec.get("audiences") or [ISSUER]
     expires = call.draws.now + timedelta(seconds=seconds)
+    token = call.core.accounts.issue(
+        account,
+        audiences,
+        since=call.draws.now,
+        until=expires,
+        token_id=call.draws.uid(),
+        bound=_bound_object(call, spec.get("boundObjectRef")),
+    )
     answer = {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {
             "name": call.route.name,
             "namespace": call.route.namespace,
+            "uid": account["metadata"]["uid"],
             "creationTimestamp": call.timestamp,
         },
         "spec": {
-            "audiences": spec.get("audiences") or ["https://kubernetes.default.svc"],
+            "audiences": audiences,
             "expirationSeconds": seconds,
             "boundObjectRef": spec.get("boundObjectRef"),
         },
-        "status": {
-            "token": f"e30.{payload}.unsigned",
-            "expirationTimestamp": write_time(expires),
-        },
+        "status": {"token": token, "expirationTimestamp": write_time(expires)},
     }
-    return HttpResponse(201, _JSON, go_json.encode(answer))
+    return _created(call, answer)
 
 
 _ACTIONS: Mapping[tuple[str, str, str], Callable[[Call], HttpResponse]] = {

@@ -9,7 +9,7 @@ from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.registry import ResourceType
-from myrmidon.apiserver.resources.tables import Include, ScaleLayout, table
+from myrmidon.apiserver.resources.tables import BlankLayout, Include, ScaleLayout, table
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs.list import ListPage
 
@@ -67,11 +67,12 @@ class TableEncoder:
         self._first = True
 
     def __call__(self, resource_type: ResourceType, record: Record) -> bytes:
-        """Return the table of a record as JSON."""
+        """Return the table of a record as JSON.  A bookmark has no name, and a row without values."""
         obj = representation.shown(resource_type, record)
         now: datetime = self._environment.now()
+        layout = resource_type.strategy.layout
         made = table(
-            resource_type.strategy.layout,
+            layout if "name" in obj["metadata"] else BlankLayout(layout),
             [obj],
             metadata={"resourceVersion": obj["metadata"].get("resourceVersion", "")},
             now=now,

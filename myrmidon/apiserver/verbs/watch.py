@@ -47,11 +47,21 @@ def open_watch(call: Call, form: Form) -> OpenWatch | WaitFor:
         encode=_encoder(call, form),
         bookmarks=is_true(query.get("allowWatchBookmarks")),
         seconds=float(seconds) if seconds else None,
-        headers=(("content-type", "application/json"),),
+        headers=(("content-type", form.content_type),),
     )
+    if form.media == "protobuf":
+        _send_frames(watch)
     if is_true(send_initial) or (send_initial is None and not number):
         watch.begin(end_mark=is_true(send_initial) and watch.bookmarks)
     return watch
+
+
+def _send_frames(watch: OpenWatch) -> None:
+    """Let a watch send its events as protobuf, for the typed clients of Go."""
+    from myrmidon.apiserver.wire import protobuf  # noqa: PLC0415 - see wire.negotiation
+
+    watch.frame = lambda line: protobuf.frame(go_json.decode(line))
+    watch.headers = (("content-type", f"{protobuf.MEDIA_TYPE};stream=watch"),)
 
 
 def _encoder(call: Call, form: Form) -> Encoder:

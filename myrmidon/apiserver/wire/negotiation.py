@@ -1,4 +1,4 @@
-"""Choose the form of a response: JSON or YAML, and the object, its metadata only, or a table."""
+"""Choose the form of a response: JSON, YAML or protobuf, and the object, its metadata, or a table."""
 
 import json
 from typing import Any, NamedTuple
@@ -7,11 +7,15 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang import json as go_json
 
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MEDIA = {
     "application/json": "json",
     "application/yaml": "yaml",
+    _PROTOBUF: "protobuf",
     "*/*": "json",
 }
+ACCEPTED = f"application/json, application/yaml, {_PROTOBUF}"
+_REPRESENTATIONS = f"{ACCEPTED}, application/json;stream=watch, {_PROTOBUF};stream=watch"
 
 
 class Form(NamedTuple):
@@ -24,7 +28,7 @@ class Form(NamedTuple):
     @property
     def content_type(self) -> str:
         """The media type of the response."""
-        return f"application/{self.media}"
+        return _PROTOBUF if self.media == "protobuf" else f"application/{self.media}"
 
 
 PLAIN = Form()
@@ -39,26 +43,31 @@ def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
         media, *parameters = (piece.strip() for piece in part.split(";"))
         syntax = _MEDIA.get(media.lower())
         known = known or syntax is not None
-        if syntax is None or (verb == "watch" and syntax != "json"):
+        if syntax is None or (verb == "watch" and syntax == "yaml"):
             continue
         options = dict(piece.partition("=")[::2] for piece in parameters)
         shape = options.get("as", "")
+        if syntax == "protobuf" and (shape == "Table" or (custom and not shape)):
+            continue  # messages exist for built-in kinds and for metadata only
         if shape and not _fits(shape, options, verb):
             if shape == "PartialObjectMetadataList" and custom:
                 raise internal("content is not a list")
             continue
         return Form(syntax, shape, options.get("v", "v1"))
-    raise not_acceptable(details=not custom and not known)
+    raise not_acceptable("" if custom or known else _REPRESENTATIONS)
 
 
-def not_acceptable(*, details: bool) -> Failure:
-    """Return the 406 for an Accept header without any supported media type."""
-    return Failure(
-        406,
-        "NotAcceptable",
-        "only the following media types are accepted: application/json, application/yaml",
-        details=details,
-    )
+def not_acceptable(available: str = "") -> Failure:
+    """Return the 406 for an Accept header without any supported media type.
+
+    ``available`` is given if none of the media types is known at all, which other code of the real
+    server finds.
+    """
+    if available:
+        text = f"406: Not Acceptable\n\nAvailable representations: {available}"
+    else:
+        text = f"only the following media types are accepted: {ACCEPTED}"
+    return Failure(406, "NotAcceptable", text, details=bool(available))
 
 
 def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
@@ -71,19 +80,26 @@ def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
     return shape in {"Table", "PartialObjectMetadataList" if lists else "PartialObjectMetadata"}
 
 
-def reads_yaml(accept: str) -> bool:
-    """Whether error responses are sent as YAML, too."""
+def failure_form(accept: str) -> Form:
+    """Return the form of an error response: the first known media type of a plain object."""
+    if accept == "application/json":
+        return PLAIN
     for part in accept.split(","):
-        media = part.partition(";")[0].strip().lower()
-        if media in _MEDIA:
-            return _MEDIA[media] == "yaml"
-    return False
+        media, _, parameters = part.partition(";")
+        syntax = _MEDIA.get(media.strip().lower())
+        if syntax is not None and "as=" not in parameters:
+            return Form(syntax)
+    return PLAIN
 
 
 def render(form: Form, body: bytes) -> bytes:
     """Return a JSON body in the media type of the form."""
     if form.media == "json":
         return body
+    if form.media == "protobuf":
+        from myrmidon.apiserver.wire import protobuf  # noqa: PLC0415 - only Go's clients want it
+
+        return protobuf.encode(json.loads(body))
     import yaml  # noqa: PLC0415 - rarely needed, and slow to import
 
     text: str = yaml.safe_dump(json.loads(body), default_flow_style=False, allow_unicode=True)

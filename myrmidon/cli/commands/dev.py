@@ -44,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--once", action="store_true", help="exit with status 0 as soon as everything is Ready"
     )
     parser.add_argument(
+        "--as-serviceaccount",
+        action="store_true",
+        help="run the controllers as a ServiceAccount with exactly the roles that `myrmidon generate rbac` "
+        "writes: a missing right shows here as a 403, instead of in the cluster",
+    )
+    parser.add_argument(
         "--port", type=port, default=0, help="port of the API server (default 0: a free one)"
     )
     parser.add_argument(
@@ -62,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace) -> int:
     clock = LoopClock()
-    bench = Workbench(args.target, clock, existing_files(args.sample))
+    samples, account = existing_files(args.sample), args.as_serviceaccount
+    bench = Workbench(args.target, clock, samples, as_account=account)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

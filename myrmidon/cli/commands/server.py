@@ -25,6 +25,7 @@ from myrmidon.cli.arguments.parser import port
 from myrmidon.cli.local.embedded_server import (
     RealEnvironment,
     cannot_listen,
+    new_signing_key,
     new_token,
     write_kubeconfig,
 )
@@ -78,7 +79,13 @@ def run(args: argparse.Namespace) -> int:
     users = _users(args)
     manifests = list(_manifests(args.manifests)) if args.manifests else []
     actors = cluster_actors() if args.actors else housekeepers()
-    server = ApiServer(environment=RealEnvironment(), users=users, actors=actors, rbac=rbac)
+    server = ApiServer(
+        environment=RealEnvironment(),
+        users=users,
+        actors=actors,
+        rbac=rbac,
+        signing_key=new_signing_key,
+    )
     for path, manifest in manifests:
         _create(server, path, manifest)
     asyncio.run(_serve(args, server))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from myrmidon.apiserver.auth.signing import SigningKey, new_key
 from myrmidon.apiserver.environment import SUFFIX_LENGTH, SUFFIX_LETTERS
 from myrmidon.cli.arguments.files import write_file
 from myrmidon.errors import UsageError
@@ -18,6 +19,18 @@ def new_token() -> str:
     import secrets  # noqa: PLC0415 - only without --token
 
     return secrets.token_urlsafe(24)
+
+
+def new_signing_key() -> SigningKey:
+    """A random key for the tokens of service accounts: with cryptography quickly, if it is installed."""
+    import secrets  # noqa: PLC0415 - only when the first token is asked for
+
+    try:
+        from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
+    except ImportError:
+        return new_key(secrets.randbits)
+    numbers = rsa.generate_private_key(65537, 2048).private_numbers()
+    return SigningKey(numbers.p, numbers.q)
 
 
 class RealEnvironment:

@@ -29,6 +29,7 @@ from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.local.embedded_server import (
     RealEnvironment,
     cannot_listen,
+    new_signing_key,
     new_token,
     write_kubeconfig,
 )
@@ -42,6 +43,7 @@ from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.observability.snapshot import Snapshot
+from myrmidon.testing.harness import generated_role
 from myrmidon.testing.harness.misuse import documents
 
 HOST = "127.0.0.1"
@@ -53,11 +55,18 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 class Workbench:
     """A server, a target, and whatever manager runs the target at the moment."""
 
-    def __init__(self, target: str, clock: Clock, samples: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, target: str, clock: Clock, samples: Sequence[Path] = (), *, as_account: bool = False
+    ) -> None:
         self.target, self._clock, self._named_samples = target, clock, list(samples)
+        self._as_account = as_account
         self._token = new_token()
         self.server = ApiServer(
-            environment=RealEnvironment(), actors=cluster_actors(), users={self._token: ADMIN}
+            environment=RealEnvironment(),
+            actors=cluster_actors(),
+            users={self._token: ADMIN},
+            rbac=as_account,
+            signing_key=new_signing_key,
         )
         self.client = Client(LocalTransport(self.server, user=ADMIN), clock=clock)
         self.url = ""
@@ -70,6 +79,7 @@ class Workbench:
         self._remotes: dict[str, ApiServer] = {}
         self._folders: list[Path] = []
         self._unapplied: set[Path] = set()
+        self._roles: list[Json] = []
         self._manager: Manager | None = None
         self._next: Manager | None = None
         self._task: asyncio.Task[None] | None = None
@@ -213,17 +223,22 @@ class Workbench:
 
     def _prepared(self) -> Manager:
         """A manager that is not started: what is wrong with the controllers shows here."""
-        transport = LocalTransport(self.server, user=ADMIN)
+        user = generated_role.service_account(NAMESPACE) if self._as_account else ADMIN
+        transport = LocalTransport(self.server, user=user)
         manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
-        for cls in self._classes:
-            manager.add(made(cls))
+        controllers = [made(cls) for cls in self._classes]
+        self._roles = list(generated_role.manifests(controllers, NAMESPACE))
+        for cls, controller in zip(self._classes, controllers, strict=True):
+            manager.add(controller)
             for name in clusters_of(cls):
                 remote = self._remotes.setdefault(name, ApiServer())
                 manager.add_remote(name, LocalTransport(remote, user=ADMIN))
         return manager
 
     async def _install(self) -> None:
-        """Install the definitions, or bring them up to date."""
+        """Install the definitions, and the role of the controllers, or bring them up to date."""
+        for role in self._roles if self._as_account else ():
+            await self.apply(role)
         kind = kinds.CUSTOM_RESOURCE_DEFINITION
         for definition in crds(
             each for each in defined_resources(self._classes) if each.KIND.group

@@ -1,16 +1,17 @@
 """Run controllers with exactly the rights of their generated role.
 
-``Harness(..., run_as="generated-role")`` switches RBAC on, creates what ``myrmidon generate rbac``
-would write (ServiceAccount, roles, bindings, the role for the Lease), and sends the requests of the
-controllers as that ServiceAccount.  A right that the generator left out makes the test fail with
-the server's 403, instead of the first pod in a cluster.
+``Harness(..., run_as="generated-role")`` and ``myrmidon dev --as-serviceaccount`` switch RBAC
+on, create what ``myrmidon generate rbac`` would write (ServiceAccount, roles, bindings, the role for
+the Lease), and send the requests of the controllers as that ServiceAccount.  A right that the
+generator left out makes the test fail with the server's 403, instead of the first pod in a cluster.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.auth.users import AUTHENTICATED, User
+from myrmidon.apiserver.auth.account_tokens import account_user
+from myrmidon.apiserver.auth.users import User
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.rbac import binding, lease_role, roles
 from myrmidon.runtime.leader.lease_record import default_lease_name
@@ -20,8 +21,7 @@ ACCOUNT = "controllers"
 
 def service_account(namespace: str) -> User:
     """Return the user as which a pod with our ServiceAccount sends its requests."""
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
-    return User(f"system:serviceaccount:{namespace}:{ACCOUNT}", groups)
+    return account_user(namespace, ACCOUNT)
 
 
 def manifests(controllers: Iterable[Controller[Any]], namespace: str) -> Iterator[Json]:

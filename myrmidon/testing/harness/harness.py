@@ -188,9 +188,8 @@ class Harness(Cluster):
         self._step()
 
     def stored(self) -> Objects:
-        """Return every object in the server's store, of all kinds."""
-        store = self.server.store
-        return [record.value for name in store.resources() for record in store.scan(name)]
+        """Return every object in the server's store, except those that each new cluster has."""
+        return self.server.store.written()
 
     def crash(self) -> None:
         """Cut the controllers off from the server, as if their process had been killed.

@@ -351,9 +351,8 @@ class Run:
         return min(until, self.loop.next_timer()) if self.loop.time() < until else None
 
     def objects(self) -> list[Json]:
-        """Return all objects of the store."""
-        store = self.server.store
-        return [record.value for name in store.resources() for record in store.scan(name)]
+        """Return all objects of the store, except those that each new cluster has."""
+        return self.server.store.written()
 
     async def rest(self) -> None:
         """Let every object be reconciled twice more; judged by what was written meanwhile."""

@@ -6,7 +6,7 @@ from typing import Any
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog import files
-from myrmidon.apiserver.discovery import groups, openapi
+from myrmidon.apiserver.discovery import groups, openapi, openapi_v2
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Custom:
     status: bool = True
     scale: Any = None
     storage_version: str = ""
+    list_kind: str = ""
     openapi: Json = field(default_factory=dict)
 
 
@@ -83,7 +84,7 @@ def test_a_changed_definition_has_another_hash() -> None:
 
 def test_version_2_has_all_types_in_its_own_words() -> None:
     """No reference leads into version 3."""
-    document = openapi.swagger([widget()])
+    document = openapi_v2.swagger([widget()])
     assert "com.example.v1.Widget" in document["definitions"]
     assert len(document["definitions"]) > len(files.definitions()["schemas"])
     assert "#/components" not in str(document)

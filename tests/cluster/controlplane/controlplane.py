@@ -71,6 +71,7 @@ class ControlPlane:
         audit: bool = False,
         audit_policy: Mapping[str, Any] = AUDIT_POLICY,
         manager_verbosity: int = 0,
+        apiserver_flags: Mapping[str, object] | None = None,
     ) -> None:
         self.binaries = binaries
         self.port = port or free_port()
@@ -80,6 +81,7 @@ class ControlPlane:
         self._audit = audit
         self._audit_policy = audit_policy
         self._manager_verbosity = manager_verbosity
+        self._apiserver_flags = apiserver_flags or {}
         self._temporary = folder is None
         self.folder = (folder or Path(tempfile.mkdtemp(prefix="controlplane-"))).resolve()
         self._group: Group | None = None
@@ -275,8 +277,7 @@ class ControlPlane:
             "audit_policy_file": self.folder / "audit-policy.yaml",
             "audit_log_path": self.folder / "audit.log",
         }
-        return command(
-            self.binaries.kube_apiserver,
+        flags = dict(
             etcd_servers=f"http://127.0.0.1:{self._etcd_ports[0]}",
             bind_address="127.0.0.1",
             secure_port=self.port,
@@ -298,6 +299,7 @@ class ControlPlane:
             allow_privileged="true",
             **(audit if self._audit else {}),
         )
+        return command(self.binaries.kube_apiserver, **{**flags, **self._apiserver_flags})
 
     def _manager_command(self) -> list[str]:
         pki = self.folder / "pki"
