@@ -21,6 +21,9 @@ _MANAGER = (("fieldManager", "clusterrole-aggregation-controller"), ("force", "t
 class AggregatedRoles:
     """Keeps the rules of aggregated ClusterRoles up to date."""
 
+    watched = (_ROLES,)
+    timed = False
+
     def __init__(self) -> None:
         self._is_dirty = False
 
