@@ -20,6 +20,7 @@ from packages above it in this list:
     api        names, objects, conditions, types    pure
     patch      merge, compare and diff JSON         pure
     sets       outputs, and the request for each    pure
+    versions   conversion between versions          pure
     fsm        states, results, the walk            pure
     io         client, watches, cache, applicator   network
     apiserver  an API server in the process         for development and tests

@@ -38,6 +38,7 @@ MyrmidonError
   MissingObjectError       the object that should be patched does not exist
   ManagersUnknownError     a decision needs the managedFields of a live read
   UnfitObjectError         an object on the server does not fit its model
+  ConversionError          an object cannot be converted to another version of its kind
   UnknownClusterError      a child is on a remote cluster that the controller no longer declares
   UnreadableObjectError    an object on the server cannot be read at all
   ExternalRefusedError     an external system answered that it did not act
@@ -102,6 +103,7 @@ from myrmidon.errors.definitions import (
 from myrmidon.errors.external import ExternalRefusedError
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
+    ConversionError,
     ManagersUnknownError,
     MissingObjectError,
     NotAdoptedError,
@@ -157,6 +159,7 @@ __all__ = [
     "BadRequestError",
     "ConditionError",
     "ConflictError",
+    "ConversionError",
     "DefinitionError",
     "ExpiredError",
     "ExternalRefusedError",

@@ -2,6 +2,7 @@
 
 resource      Resource, the base class of a custom resource
 definitions   the arguments of its class statement, checked at import
+hubs          versions of a kind: which class converts to which
 metadata      its attributes that read metadata
 status        Status, the base class of statuses, and the patch of what a pass changed
 model         Model, the base class of everything inside a spec or status
