@@ -17,6 +17,7 @@ from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
+from myrmidon.apiserver.resources.conversions import Conversions
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
 from myrmidon.apiserver.store import ObjectStore, Record
@@ -42,6 +43,7 @@ class Core:
     authorizer: Authorizer
     tokens: Tokens = field(default_factory=Tokens)
     admission: list["AdmissionStep"] = field(default_factory=list)
+    conversions: Conversions = field(default_factory=Conversions)
 
 
 class Draws:

@@ -32,7 +32,8 @@ from myrmidon.apiserver.failures import Failure, bad_request, method_not_allowed
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
 from myrmidon.apiserver.memo import RequestMemo
-from myrmidon.apiserver.outcomes import Outcome, Question
+from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question
+from myrmidon.apiserver.resources.conversions import ConversionNeeded
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
 from myrmidon.apiserver.verbs.dispatch import act, failed
@@ -85,6 +86,8 @@ class Handler:
             return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
         except WebhookNeeded as ask:
             return Question(ask.key, ask.question, draws)
+        except ConversionNeeded as needed:
+            return ConversionQuestion(needed, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
         user = user or self._identify(request)

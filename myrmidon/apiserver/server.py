@@ -36,10 +36,12 @@ from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, U
 from myrmidon.apiserver.builtin.resource_types import builtin_types
 from myrmidon.apiserver.call import AdmissionStep, Core, Draws
 from myrmidon.apiserver.environment import CountingEnvironment, Environment
+from myrmidon.apiserver.failures import internal
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
-from myrmidon.apiserver.outcomes import Outcome, Question
+from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question
+from myrmidon.apiserver.resources.conversions import ReviewFunction
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.store import (
     HISTORY_BYTES_MAX,
@@ -48,6 +50,7 @@ from myrmidon.apiserver.store import (
     StoreCheckpoint,
     StoredChange,
 )
+from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.errors import MalformedNameError
 
 _ROUNDS_MAX = 1000
@@ -147,8 +150,17 @@ class ApiServer:
             draws = outcome.draws
             draws.replies[outcome.key] = _ALLOWED
             outcome = self.handler.answer(request, user, draws)
+        if isinstance(outcome, ConversionQuestion):
+            return failed(internal("an actor of this server cannot wait for a conversion webhook"))
         assert isinstance(outcome, HttpResponse), f"{method} {path} cannot be answered at once"
         return outcome
+
+    def convert_with(self, resource: str, review: ReviewFunction) -> None:
+        """Convert the versions of ``<plural>.<group>`` with a function of this process.
+
+        It is called with a ConversionReview, instead of the webhook in the definition.
+        """
+        self.core.conversions.local[resource] = review
 
     def create(self, manifest: Any) -> str:
         """Create the object of a manifest.  Return the error message, or ``""`` on success."""

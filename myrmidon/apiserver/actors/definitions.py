@@ -195,4 +195,5 @@ def _serve(core: Core, definition: Json) -> None:
     from myrmidon.apiserver.custom.resource_types import served_types  # noqa: PLC0415 - see above
 
     names, group = definition["spec"]["names"], definition["spec"]["group"]
-    core.registry.install(served_types(definition), group=group, plural=names["plural"])
+    types = served_types(definition, core.conversions)
+    core.registry.install(types, group=group, plural=names["plural"])

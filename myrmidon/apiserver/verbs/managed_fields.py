@@ -28,7 +28,7 @@ def versions_of(call: Call) -> Versions:
         found = registry.find(group, version, kind.plural)
         return found.schema if found is not None and group == kind.group else None
 
-    return Versions(kind.api_version, call.type.schema, schema_of)
+    return Versions(kind.api_version, call.type.schema, schema_of, call.type.strategy.convert)
 
 
 def begin(call: Call, obj: Json) -> None:

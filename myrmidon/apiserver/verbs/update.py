@@ -17,7 +17,12 @@ from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validat
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
 from myrmidon.apiserver.verbs.bodies import decode_object
-from myrmidon.apiserver.verbs.create import check_namespace, commit, create_object
+from myrmidon.apiserver.verbs.create import (
+    check_namespace,
+    commit,
+    create_object,
+    stored_form,
+)
 from myrmidon.apiserver.verbs.list import version_problem
 from myrmidon.apiserver.verbs.options import read_write_options
 
@@ -137,9 +142,10 @@ def update(
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
-    if identical(obj, record.value) and not always:
+    value = None if call.type.is_storage else stored_form(call, obj)
+    if identical(obj if value is None else value, record.value) and not always:
         return record
-    return commit(call, record.key, obj)
+    return commit(call, record.key, obj, value)
 
 
 def check_version(call: Call, meta: Json, record: Record) -> None:
