@@ -8,9 +8,10 @@ The names that the author of a controller needs are here:
     ready-made parts when_children_ready, delete_children_foreground, delete_children_in_reverse,
                      rolling, revised, adopt_by_selector, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
+    admission        validates, defaults, Admission, AdmissionRequest, AdmissionContext
     other systems    External, ExternalRefusedError
     other objects    kinds, Kind, ObjectRef, Manages, Reads, Watch, Index, changed, Channel, hashed_name
-    running it       Manager, ManagerOptions
+    running it       Manager, ManagerOptions, WebhookOptions
 
 Each name is loaded when it is first used, so that the embedded server and the command line, which
 need few of them, start fast.  Import everything else from its own package.  A package imports only
@@ -24,6 +25,7 @@ from packages above it in this list:
     fsm        states, results, the walk            pure
     io         client, watches, cache, applicator   network
     apiserver  an API server in the process         for development and tests
+    admission  validators and defaults              pure
     runtime    queue, workers, manager              joins fsm and io
     generate   CRDs, roles, state diagrams          pure
     testing    harness, virtual time                for tests
@@ -34,6 +36,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from myrmidon.admission.declarations import defaults, validates
+    from myrmidon.admission.requests import AdmissionContext, AdmissionRequest
+    from myrmidon.admission.rules import Admission
     from myrmidon.api.objects import kinds
     from myrmidon.api.objects.conditions import Condition, ConditionValue
     from myrmidon.api.objects.refs import Kind, ObjectRef
@@ -74,10 +79,14 @@ if TYPE_CHECKING:
     from myrmidon.fsm.states import Fork, state
     from myrmidon.runtime.manager import Manager
     from myrmidon.runtime.options import ManagerOptions
+    from myrmidon.runtime.webhooks.options import WebhookOptions
     from myrmidon.sets.outputs.options import ApplyOptions
     from myrmidon.sets.outputs.output_set import OutputSet
 
 _HOMES = {
+    "myrmidon.admission.declarations": ("defaults", "validates"),
+    "myrmidon.admission.requests": ("AdmissionContext", "AdmissionRequest"),
+    "myrmidon.admission.rules": ("Admission",),
     "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
     "myrmidon.api.typed.markers": ("Column", "Rule", "Scale"),
     "myrmidon.api.typed.model": ("Model",),
@@ -117,6 +126,7 @@ _HOMES = {
     ),
     "myrmidon.runtime.manager": ("Manager",),
     "myrmidon.runtime.options": ("ManagerOptions",),
+    "myrmidon.runtime.webhooks.options": ("WebhookOptions",),
     "myrmidon.sets.outputs.options": ("ApplyOptions",),
     "myrmidon.sets.outputs.output_set": ("OutputSet",),
 }
@@ -133,6 +143,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Admission",
+    "AdmissionContext",
+    "AdmissionRequest",
     "ApplyOptions",
     "Cause",
     "Channel",
@@ -171,9 +184,11 @@ __all__ = [
     "Unstructured",
     "Wait",
     "Watch",
+    "WebhookOptions",
     "adopt_by_selector",
     "annotations_changed",
     "changed",
+    "defaults",
     "delete_children_foreground",
     "delete_children_in_reverse",
     "exists",
@@ -185,5 +200,6 @@ __all__ = [
     "revised",
     "rolling",
     "state",
+    "validates",
     "when_children_ready",
 ]

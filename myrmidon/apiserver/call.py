@@ -158,7 +158,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Admission:
+class PendingWrite:
     """A write before it is stored.  ``obj`` is None for a delete, ``old`` is None for a create."""
 
     call: Call
@@ -171,10 +171,10 @@ class Admission:
 class AdmissionStep(Protocol):
     """Inspects a write before it is stored, and may change or refuse it."""
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Return a changed object, or None to leave it as it is; raise ``Failure`` to refuse."""
         ...
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Check the final object; raise ``Failure`` to refuse the write."""
         ...

@@ -17,7 +17,7 @@ its timer.
 On a server without users, every request is made by the administrator; see ``auth.users``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -109,6 +109,8 @@ class ApiServer:
         self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
         self.settled: Callable[[], None] | None = None  # called at the end of settle()
+        self.webhook_client: Callable[[Mapping[str, Any]], Awaitable[Json]] | None = None
+        """Calls a webhook of this process: from its question to its reply.  None: over HTTP."""
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})

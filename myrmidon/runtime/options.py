@@ -18,6 +18,7 @@ from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.error_reports import OnError
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.observability.change_log import OnWrite
+from myrmidon.runtime.webhooks.options import WebhookOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,10 @@ class ManagerOptions:
     """The registry with the metrics of the program, which ``/metrics`` serves after ours; by default
     the default registry of prometheus_client, in which ``Counter("orders_total", ...)`` is.  A metric
     whose name we have as well, such as ``process_cpu_seconds``, is left out.  None for none."""
+
+    webhooks: WebhookOptions | None = None
+    """How the validators and defaults of the program (``@validates``, ``@defaults``) are served to
+    the API server; None, the default, for not at all."""
 
     kubeconfig: str | None = None
     """The kubeconfig file; by default ``$KUBECONFIG``, then the service account of the pod, then

@@ -36,7 +36,7 @@ async def answer(
     while not isinstance(outcome, HttpResponse | OpenWatch):
         if isinstance(outcome, Question):
             draws = outcome.draws
-            draws.replies[outcome.key] = await ask(outcome.question)
+            draws.replies[outcome.key] = await (server.webhook_client or ask)(outcome.question)
             outcome = server.answer(request, user, draws)
         elif isinstance(outcome, ConversionQuestion):
             failure = await ask_to_convert(server.core.conversions, outcome.needed)

@@ -8,7 +8,7 @@ from copy import copy
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
 from myrmidon.apiserver.golang.json import DepthError, settle_numbers
 from myrmidon.apiserver.resources import representation
@@ -37,7 +37,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     call.warn(*drop_duplicate_owners(meta))
     if not applied:
         managed_fields.begin(call, obj)
-    obj = run_mutating(Admission(call, "CREATE", obj, None)) or obj
+    obj = run_mutating(PendingWrite(call, "CREATE", obj, None)) or obj
     meta = obj["metadata"]
     _fill(call, obj)
     call.warn(*drop_duplicate_owners(meta, admitted=True))
@@ -49,7 +49,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     if causes:
         raise call.invalid(obj, meta.get("name", ""), causes)
     call.warn(*call.type.strategy.warnings(obj, None))
-    run_validating(Admission(call, "CREATE", obj, None))
+    run_validating(PendingWrite(call, "CREATE", obj, None))
     if meta.get("resourceVersion"):
         raise internal("resourceVersion should not be set on objects to be created")
     key = call.type.key(meta.get("namespace", ""), meta["name"])

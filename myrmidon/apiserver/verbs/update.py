@@ -9,7 +9,7 @@ update that leaves a deleted object without finalizers removes the object instea
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
 from myrmidon.apiserver.resources import representation
@@ -126,7 +126,7 @@ def update(
     meta, old_meta = obj["metadata"], old["metadata"]
     if not applied:
         managed_fields.carry(call, obj, old, subresource)
-    obj = run_mutating(Admission(call, "UPDATE", obj, old, subresource)) or obj
+    obj = run_mutating(PendingWrite(call, "UPDATE", obj, old, subresource)) or obj
     meta = obj["metadata"]
     check_version(call, meta, record)
     _restore(meta, old_meta)
@@ -138,7 +138,7 @@ def update(
     if causes:
         raise call.invalid(obj, call.route.name, causes)
     call.warn(*call.type.strategy.warnings(obj, old))
-    run_validating(Admission(call, "UPDATE", obj, old, subresource))
+    run_validating(PendingWrite(call, "UPDATE", obj, old, subresource))
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)

@@ -24,6 +24,10 @@ by the number of loop turns (``TURNS_MAX``); ``settle`` gives up after ``within`
 Faults: ``faults`` decides for each request of the controllers whether it fails
 (``testing.faults``), ``crash`` and ``restart`` replace the process of the controllers.  The test's
 own requests (``apply``, ``get``, ...) use a separate connection, which has no faults.
+
+Webhooks: validators and defaults (``@validates``, ``@defaults``) are called in the process, for writes
+of the test and of the controllers.  Pass the ``Admission`` objects beside the controllers.  The
+manifests of the start, and writes of the server's actors, are not checked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,6 +35,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
+from myrmidon.admission.rules import Admission
+from myrmidon.admission.webhooks import declared_subjects
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
@@ -60,6 +66,7 @@ from myrmidon.testing.harness.cluster import NAMESPACE, Cluster, Objects
 from myrmidon.testing.harness.failures import NotSettledError
 from myrmidon.testing.harness.misuse import check_duration, check_manifests, check_user
 from myrmidon.testing.harness.recording import RecordingTransport
+from myrmidon.testing.harness.webhooks import asking, in_process_configurations
 
 _SAME_MOMENT_SECONDS = 1e-6
 """Times that differ by less count as equal: 0.1 + 0.2 is 0.30000000000000004."""
@@ -92,7 +99,7 @@ class Harness(Cluster):
 
     def __init__(
         self,
-        *controllers: Controller[Any],
+        *controllers: Controller[Any] | Admission[Any],
         manifests: Iterable[Any] = (),
         actors: Iterable[Any] | None = None,
         options: ManagerOptions | None = None,
@@ -107,6 +114,7 @@ class Harness(Cluster):
         self.loop = loop = VirtualTimeLoop()
         given = ManagerOptions(seed=0) if options is None else options
         super().__init__(loop, controllers, given, namespace)
+        controllers = self._controllers
         self._faults = faults
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
@@ -118,6 +126,10 @@ class Harness(Cluster):
         self._definitions = () if crds else definitions
         for definition in definitions if crds else ():
             _created(self.server.create(definition))
+        subjects = (*declared_subjects(map(type, controllers)), *self._admissions)
+        for configuration in in_process_configurations(subjects):
+            _created(self.server.create(configuration))
+        self.server.webhook_client = asking(lambda: None if self._line.is_dead else self.manager)
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
                 _created(self.server.create(made))

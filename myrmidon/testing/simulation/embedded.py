@@ -18,7 +18,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.actors.actor import Actor, ServerAccess
 from myrmidon.apiserver.actors.collector import GarbageCollector
-from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.call import PendingWrite
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.server import ApiServer, ServerCheckpoint
@@ -88,7 +88,7 @@ class SimulatedWebhook:
     noticed: Callable[[], None] = lambda: None
     writer: Callable[[], int] = lambda: -1
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Change or refuse a create or an update by a controller."""
         if not self.how or self.writer() < 0 or admission.obj is None or admission.subresource:
             return None
@@ -106,7 +106,7 @@ class SimulatedWebhook:
         labels = {**(meta.get("labels") or {}), MARK: "mutated"}
         return {**admission.obj, "metadata": {**meta, "labels": labels}}
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Do nothing: ``admit`` has refused the write already."""
 
 
