@@ -80,7 +80,7 @@ class OpenWatch:
 
     def take(self, until: int | None = None) -> list[bytes]:
         """Return the event lines since the last call; with ``until``, up to that revision."""
-        lines, self._waiting = self._waiting, []
+        lines = self.waiting()
         if self.over:
             return lines
         try:
@@ -102,6 +102,11 @@ class OpenWatch:
             raise
         except Failure as failure:
             lines.append(self.fail(failure))
+        return lines
+
+    def waiting(self) -> list[bytes]:
+        """Return the lines that are ready although a later one waits for a webhook."""
+        lines, self._waiting = self._waiting, []
         return lines
 
     def fail(self, failure: Failure) -> bytes:

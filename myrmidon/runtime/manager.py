@@ -59,7 +59,7 @@ from myrmidon.runtime.startup.preflight import not_served, patiently
 from myrmidon.runtime.startup.remotes import RemoteCluster
 from myrmidon.runtime.startup.same_kind import check_apart, check_together
 from myrmidon.runtime.webhooks.dispatch import Handler
-from myrmidon.runtime.webhooks.process_webhooks import ProcessWebhooks
+from myrmidon.runtime.webhooks.process_webhooks import ProcessWebhooks, handlers_of
 
 
 class Manager:
@@ -275,11 +275,12 @@ class Manager:
     async def _open_webhooks(self, stack: AsyncExitStack, caches: Caches) -> None:
         """Answer webhooks from here on: before this process leads, and before it writes anything."""
         subjects = [*declared_subjects(map(type, self._controllers)), *self._admissions]
-        if not subjects and not self.handlers:
+        handlers = handlers_of(self._controllers, self.handlers, self.metrics.webhooks, self._log)
+        if not subjects and not handlers:
             return
         self.webhooks = ProcessWebhooks(
             subjects,
-            self.handlers,
+            handlers,
             options=self.options.webhooks,
             connection=self._clients.unfenced,
             caches=caches,

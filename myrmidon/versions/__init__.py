@@ -8,6 +8,6 @@ review        ConversionReview in, ConversionReview out
 """
 
 from myrmidon.versions.conversion import convert, versions_of
-from myrmidon.versions.review import Converter
+from myrmidon.versions.review import CONVERT_PATH, Converter
 
-__all__ = ["Converter", "convert", "versions_of"]
+__all__ = ["CONVERT_PATH", "Converter", "convert", "versions_of"]

@@ -11,7 +11,7 @@ fails.  An object that cannot be converted is therefore answered with a placehol
 wanted version is the storage version: then the review fails, with a message that names each object that failed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json
@@ -19,6 +19,8 @@ from myrmidon.errors import ConversionError
 from myrmidon.versions.conversion import AnyClass, convert, described, versions_of
 from myrmidon.versions.placeholders import original_of, placeholder_for
 
+CONVERT_PATH = "/convert"
+"""Where the webhook server of a program answers conversion reviews."""
 _V1 = "apiextensions.k8s.io/v1"
 
 
@@ -45,6 +47,16 @@ class Converter:
 
     def judge(self, review: Mapping[str, Any]) -> Judged:
         """Return the answer to a ConversionReview, and the problems of the objects in it."""
+        steps = self.judging(review)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                judged: Judged = end.value
+                return judged
+
+    def judging(self, review: Mapping[str, Any]) -> Generator[None, None, Judged]:
+        """Do the same step by step: yield after each object, return what ``judge`` returns."""
         request = review.get("request")
         request = request if isinstance(request, Mapping) else {}
         response: Json = {"uid": request.get("uid") or "", "convertedObjects": []}
@@ -57,6 +69,7 @@ class Converter:
             except ConversionError as error:
                 problems.append(str(error))
                 made += self._placeholder(obj, wanted, error)
+            yield
         if len(made) == len(request.get("objects") or ()):
             response |= {"convertedObjects": made, "result": {"status": "Success"}}
         else:

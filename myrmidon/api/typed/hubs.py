@@ -112,6 +112,17 @@ def hub_of(resource: Any) -> Any:
     return resource.DEFINITION.hub or resource
 
 
+def check_is_hub(controller: str, resource: Any) -> None:
+    """Raise if a controller reconciles a spoke: there is one desired state, and the hub has all of it."""
+    hub = getattr(getattr(resource, "DEFINITION", None), "hub", None)
+    if hub is not None:
+        raise mistake(
+            f"{controller} reconciles {resource.__name__}, which converts to {hub.__name__}",
+            f"write Controller[{hub.__name__}]; objects that users write as {resource.KIND.version} reach it as "
+            f"{hub.KIND.version}",
+        )
+
+
 def _check_same_kind(owner: str, hub: Any, given: Mapping[str, Any]) -> None:
     kind = hub.DEFINITION.kind._asdict()
     differing = [name for name in _INHERITED if given[name] not in (None, kind[name])]

@@ -78,9 +78,7 @@ def converting(
     name = f"{spec['names']['plural']}.{spec['group']}"
     webhook = ConvertedResource(name, spec["conversion"]["webhook"]["clientConfig"])
     served = {found.kind.api_version: found for found in types}
-    schemas = {
-        f"{spec['group']}/{version['name']}": version for version in spec["versions"]
-    }
+    schemas = {f"{spec['group']}/{version['name']}": version for version in spec["versions"]}
     compiled = {
         api_version: served[api_version].schema if api_version in served else _schema(version)
         for api_version, version in schemas.items()

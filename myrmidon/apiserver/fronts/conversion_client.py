@@ -5,12 +5,12 @@ from myrmidon.apiserver.fronts.webhook_client import ask
 from myrmidon.apiserver.resources.conversions import (
     SECONDS_MAX,
     ConversionNeeded,
-    Conversions,
     review_of,
 )
+from myrmidon.apiserver.server import ApiServer
 
 
-async def ask_to_convert(conversions: Conversions, needed: ConversionNeeded) -> Failure | None:
+async def ask_to_convert(server: ApiServer, needed: ConversionNeeded) -> Failure | None:
     """Let a webhook convert objects, one after the other as the real server does.
 
     Return the failure of the first that cannot be converted.
@@ -19,9 +19,9 @@ async def ask_to_convert(conversions: Conversions, needed: ConversionNeeded) -> 
     for obj in needed.objects:
         one = ConversionNeeded(needed.webhook, needed.api_version, [obj])
         review = review_of(obj, needed.api_version)
-        reply = await ask({"webhook": webhook, "review": review})
+        reply = await (server.webhook_client or ask)({"webhook": webhook, "review": review})
         try:
-            conversions.learn(one, [reply])
+            server.core.conversions.learn(one, [reply])
         except Failure as failure:
             return failure
     return None

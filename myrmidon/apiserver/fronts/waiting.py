@@ -39,7 +39,7 @@ async def answer(
             draws.replies[outcome.key] = await (server.webhook_client or ask)(outcome.question)
             outcome = server.answer(request, user, draws)
         elif isinstance(outcome, ConversionQuestion):
-            failure = await ask_to_convert(server.core.conversions, outcome.needed)
+            failure = await ask_to_convert(server, outcome.needed)
             if failure is not None:
                 return failed(failure)
             outcome = server.answer(request, user, outcome.draws)
@@ -90,10 +90,7 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
             try:
                 lines = watch.take()
             except ConversionNeeded as needed:
-                failure = await ask_to_convert(server.core.conversions, needed)
-                if failure is None:
-                    continue
-                lines = [watch.fail(failure)]
+                lines = await _converted_lines(server, watch, needed)
             for line in lines:
                 yield line
             if watch.over or clock() >= ends_at:
@@ -110,6 +107,20 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
         if timer is not None:
             timer.cancel()
         stop()
+
+
+async def _converted_lines(
+    server: ApiServer, watch: OpenWatch, needed: ConversionNeeded
+) -> list[bytes]:
+    """Return the lines of a watch once a webhook has converted their objects."""
+    while True:
+        failure = await ask_to_convert(server, needed)
+        if failure is not None:
+            return [*watch.waiting(), watch.fail(failure)]
+        try:
+            return watch.take()
+        except ConversionNeeded as further:
+            needed = further
 
 
 class Tending:

@@ -193,7 +193,9 @@ def _metadata(obj: Json, said: Json) -> Json:
                 problem = f"must be a string, but is {go_type(value)} in converted object"
                 raise _failure(obj, f"returned invalid metadata: metadata.{part}[{key}] {problem}")
         if given != (made.get(part) or {}):
-            _refuse(obj, check(given, "metadata.labels" if part == "labels" else "metadata.annotation"))
+            _refuse(
+                obj, check(given, "metadata.labels" if part == "labels" else "metadata.annotation")
+            )
         made[part] = given
     return made
 

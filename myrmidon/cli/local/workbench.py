@@ -41,6 +41,7 @@ from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.observability.snapshot import Snapshot
+from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.misuse import documents
 
 HOST = "127.0.0.1"
@@ -227,6 +228,7 @@ class Workbench:
     async def _install(self) -> None:
         """Install the definitions, or bring them up to date."""
         kind = kinds.CUSTOM_RESOURCE_DEFINITION
+        convert_in_process(self.server, self._classes)
         for definition in crds(
             each for each in defined_resources(self._classes) if each.KIND.group
         ):

@@ -24,7 +24,7 @@ from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
 from myrmidon.generate.manifests.yaml import to_yaml
-from myrmidon.generate.schema.definitions import crds
+from myrmidon.generate.schema.definitions import conversion_client, crds
 
 What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
 Controllers: TypeAlias = Sequence[type[Controller[Any]]]
@@ -68,7 +68,8 @@ def manifest_files(
     """Return the manifests that every cluster accepts, by the path of their file."""
     manifests: dict[str, list[Json]] = {}
     if what in ("crd", "all"):
-        manifests |= _definition_files((*defined_resources(controllers), *resources))
+        every = (*defined_resources(controllers), *resources)
+        manifests |= _definition_files(every, _conversion_client(packaging))
     if what in ("rbac", "all"):
         manifests |= _rbac_files(controllers, packaging)
     if what in ("deploy", "all"):
@@ -101,14 +102,27 @@ def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]
     return list(found)
 
 
-def definitions_of(controllers: Iterable[type[Controller[Any]]]) -> list[Json]:
-    """The definitions of the resources that are ours, see ``defined_resources``."""
-    return crds(defined_resources(list(controllers)))
+def definitions_of(
+    controllers: Iterable[type[Controller[Any]]], *, client: Json | None = None
+) -> list[Json]:
+    """The definitions of the resources that are ours, see ``defined_resources``.
+
+    ``client`` is the clientConfig of the conversion webhook, for kinds with several versions.
+    """
+    return crds(defined_resources(list(controllers)), client=client)
 
 
-def _definition_files(resources: Iterable[type[Resource[Any, Any]]]) -> dict[str, list[Json]]:
+def _definition_files(
+    resources: Iterable[type[Resource[Any, Any]]], client: Json
+) -> dict[str, list[Json]]:
     """Return the definitions of resources, each in a file named after it."""
-    return {f"crd/{made['metadata']['name']}.yaml": [made] for made in crds(resources)}
+    made = crds(resources, client=client)
+    return {f"crd/{each['metadata']['name']}.yaml": [each] for each in made}
+
+
+def _conversion_client(packaging: Packaging) -> Json:
+    """Return the clientConfig of the conversion webhook: the Service of the program's webhooks."""
+    return conversion_client(packaging.namespace, f"{packaging.name}-webhooks")
 
 
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:

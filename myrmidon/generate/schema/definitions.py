@@ -15,15 +15,14 @@ from myrmidon.api.typed.markers import Column
 from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.schema.schema import schema_of_resource
+from myrmidon.versions import CONVERT_PATH
 
 _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|(\[[^]]*\])")
 
 
-CONVERT_PATH = "/convert"
-"""Where the webhook server answers conversion reviews."""
-_CLIENT: Json = {
-    "service": {"namespace": "default", "name": "webhooks", "path": CONVERT_PATH, "port": 443}
-}
+def conversion_client(namespace: str, service: str) -> Json:
+    """Return the clientConfig of a conversion webhook behind a Service."""
+    return {"service": {"namespace": namespace, "name": service, "path": CONVERT_PATH, "port": 443}}
 
 
 def crd(resource: type[Resource[Any, Any]], *, client: Json | None = None) -> Json:
@@ -52,7 +51,10 @@ def crd(resource: type[Resource[Any, Any]], *, client: Json | None = None) -> Js
         "versions": [_version(version) for version in classes],
     }
     if has_conversion(resource):
-        webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client or _CLIENT}
+        webhook = {
+            "conversionReviewVersions": ["v1"],
+            "clientConfig": client or conversion_client("default", "webhooks"),
+        }
         spec["conversion"] = {"strategy": "Webhook", "webhook": webhook}
     return {
         "apiVersion": CUSTOM_RESOURCE_DEFINITION.api_version,

@@ -6,16 +6,18 @@ Webhooks are answered as soon as ``open`` has returned, in the process (``dispat
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from myrmidon.admission.webhooks import Subject, webhooks_of
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
+from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.watch.caches import Caches
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.webhooks import WebhookMetrics
 from myrmidon.runtime.process.supervision import Supervisor, Tasks
+from myrmidon.runtime.webhooks.conversion import conversion_handlers
 from myrmidon.runtime.webhooks.dispatch import Handler, WebhookDispatch
 from myrmidon.runtime.webhooks.options import WebhookOptions
 from myrmidon.runtime.webhooks.reads import AdmissionReads
@@ -30,6 +32,16 @@ class Unfenced(NamedTuple):
     """Whether this process leads now."""
     namespace: str
     """The namespace of the process."""
+
+
+def handlers_of(
+    controllers: Iterable[Controller[Any]],
+    given: Mapping[str, Handler],
+    metrics: WebhookMetrics,
+    log: Logger,
+) -> dict[str, Handler]:
+    """Return the handlers to mount: the given ones, and the conversion of kinds with versions."""
+    return {**conversion_handlers(map(type, controllers), metrics, log), **given}
 
 
 class ProcessWebhooks:

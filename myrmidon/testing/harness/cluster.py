@@ -40,6 +40,7 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import WorkQueue
 from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.testing.harness.conversions import kinds_of_versions
 from myrmidon.testing.harness.failures import (
     NotAtRestError,
     NotSettledError,
@@ -394,4 +395,5 @@ class Cluster(ClusterReads, ABC):
         yield from (admission.kind() for admission in self._admissions)
         for controller in self._controllers:
             yield controller.kind()
+            yield from kinds_of_versions(controller)
             yield from (*controller.managed_kinds, *controller.read_kinds)

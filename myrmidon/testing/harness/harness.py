@@ -63,6 +63,7 @@ from myrmidon.testing.harness.clock import (
     reached,
 )
 from myrmidon.testing.harness.cluster import NAMESPACE, Cluster, Objects
+from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.failures import NotSettledError
 from myrmidon.testing.harness.misuse import check_duration, check_manifests, check_user
 from myrmidon.testing.harness.recording import RecordingTransport
@@ -122,7 +123,9 @@ class Harness(Cluster):
             actors=cluster_actors() if actors is None else actors,
             rbac=run_as is not None,
         )
-        definitions = _definitions(tuple(dict.fromkeys(map(type, controllers))))
+        classes = tuple(dict.fromkeys(map(type, controllers)))
+        convert_in_process(self.server, classes)
+        definitions = _definitions(classes)
         self._definitions = () if crds else definitions
         for definition in definitions if crds else ():
             _created(self.server.create(definition))

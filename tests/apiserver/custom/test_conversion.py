@@ -1,6 +1,5 @@
 """Versions of a custom resource that a webhook converts: stored in one, served in all."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +10,12 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.fronts import conversion_client
 from myrmidon.apiserver.fronts.local import LocalTransport
-from myrmidon.apiserver.resources.conversions import KEPT_MAX, ConversionNeeded, Conversions
-from myrmidon.apiserver.resources.conversions import ConvertedResource
+from myrmidon.apiserver.resources.conversions import (
+    KEPT_MAX,
+    ConversionNeeded,
+    Conversions,
+    ConvertedResource,
+)
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.generate.schema.definitions import crd
@@ -113,7 +116,11 @@ def test_each_version_has_its_own_watch() -> None:
 
     seen = {
         version: [
-            (event["type"], event["object"]["apiVersion"].rpartition("/")[2], event["object"]["spec"])
+            (
+                event["type"],
+                event["object"]["apiVersion"].rpartition("/")[2],
+                event["object"]["spec"],
+            )
             for event in map(json.loads, watch.take())
         ]
         for version, watch in watches.items()
@@ -127,10 +134,14 @@ def test_objects_stay_in_the_version_in_which_they_were_stored() -> None:
     """A changed storage version applies to the next write: that is what a migration relies on."""
     server = Server()
     server.ok("POST", path("v1beta1"), spoke(size=2))
-    definition = server.ok("GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}")
+    definition = server.ok(
+        "GET", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
+    )
     for version in definition["spec"]["versions"]:
         version["storage"] = version["name"] == "v1beta1"
-    changed = server.ok("PUT", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}", definition)
+    changed = server.ok(
+        "PUT", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}", definition
+    )
     assert changed["status"]["storedVersions"] == ["v1", "v1beta1"]
 
     before = server.ok("GET", path("v1", "one"))
@@ -252,7 +263,9 @@ def test_a_reply_that_is_not_a_conversion_is_told(
 
     assert status == 500
     if message is None:
-        assert answer["message"].startswith(RETURNED + "invalid metadata: [metadata.labels: Invalid value")
+        assert answer["message"].startswith(
+            RETURNED + "invalid metadata: [metadata.labels: Invalid value"
+        )
     else:
         assert answer["message"] == message
 
@@ -284,7 +297,7 @@ def test_a_conversion_changes_labels_and_no_other_metadata() -> None:
 def test_a_watch_ends_with_the_error_of_a_conversion() -> None:
     """After the events before it."""
     replies: list[Callable[[Json], Any]] = [CONVERTER.review, changed(response={"uid": ""})]
-    server = Server(lambda asked: replies.pop(0)(asked))
+    server = Server(lambda asked: replies.pop(0)(asked))  # noqa: PLW0108 - a reply per question
     watch = server.watch("v1beta1")
     server.ok("POST", path("v1"), hub("a"))
     server.ok("POST", path("v1"), hub("b"))
@@ -299,7 +312,9 @@ def test_ownership_of_fields_follows_the_conversion() -> None:
     """A manager of v1beta1 loses a field that a write of v1 has changed."""
     server = Server()
     apply = {"content_type": "application/apply-patch+yaml"}
-    server.ok("PATCH", path("v1beta1", "one"), spoke(size=2), query=(("fieldManager", "old"),), **apply)
+    server.ok(
+        "PATCH", path("v1beta1", "one"), spoke(size=2), query=(("fieldManager", "old"),), **apply
+    )
     shown = server.ok("GET", path("v1", "one"))
     shown["spec"]["replicas"] = 9
     server.ok("PUT", path("v1", "one"), shown, query=(("fieldManager", "new"),))
@@ -328,7 +343,6 @@ class Remote:
 
         async def ask(question: Json) -> Any:
             self.asked.append(question["review"])
-            await asyncio.sleep(0)
             return {"error": self.error} if self.error else CONVERTER.review(question["review"])
 
         monkeypatch.setattr(conversion_client, "ask", ask)
