@@ -7,6 +7,7 @@ generated_role  controllers with exactly the rights of their generated role
 readiness       when a test counts an object as ready
 strategies      Hypothesis strategies for resources, edits and faults
 apply_laws      property tests of apply semantics for a kind
+conversions     property tests of the conversions between its versions
 plan_strategies Hypothesis strategies for plans of the simulator, and a rule-based machine
 convergence     a property test of controllers: the end depends on the specs alone
 end_states      the objects of a controller without what differs between any two runs
@@ -53,6 +54,7 @@ from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 
 if TYPE_CHECKING:
     from myrmidon.testing.apply_laws import ApplyLawError, check_apply_laws
+    from myrmidon.testing.conversions import ConversionLawError, check_conversions
     from myrmidon.testing.plan_strategies import plans, scenario_machine
     from myrmidon.testing.simulation import (
         Plan,
@@ -90,6 +92,8 @@ _SIMULATION = {
 _HYPOTHESIS = {
     "ApplyLawError": "apply_laws",
     "check_apply_laws": "apply_laws",
+    "ConversionLawError": "conversions",
+    "check_conversions": "conversions",
     "plans": "plan_strategies",
     "scenario_machine": "plan_strategies",
 }
@@ -109,6 +113,7 @@ __all__ = [
     "ApplyLawError",
     "Break",
     "Cluster",
+    "ConversionLawError",
     "Crash",
     "Cut",
     "DeadlockError",
@@ -145,6 +150,7 @@ __all__ = [
     "VirtualTimeLoop",
     "World",
     "check_apply_laws",
+    "check_conversions",
     "explore",
     "is_watch",
     "is_write",

@@ -26,6 +26,8 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, TypeAlias
 
+from pydantic import ValidationError
+
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.hubs import hub_of
 from myrmidon.api.typed.model import Model
@@ -37,7 +39,7 @@ from myrmidon.versions.remembered import put_back, read_memory, remember, write_
 
 AnyClass: TypeAlias = type[Resource[Any, Any]]
 
-PREFIX = "fields-of.myrmidon.dev/"
+FIELDS_OF = "fields-of.myrmidon.dev/"
 ANNOTATIONS_BYTES_MAX = 256 * 1024  # of the API server, for all annotations of an object
 _CHANGEABLE = ("labels", "annotations")
 _TYPE_AND_METADATA = frozenset({"apiVersion", "kind", "metadata"})
@@ -67,16 +69,16 @@ def convert(obj: Json, source: AnyClass, target: AnyClass) -> Json:
 
 def _converted(obj: Json, source: AnyClass, target: AnyClass) -> Json:
     there, back = partial(_call, source, target), partial(_call, target, source)
-    kept = {key: text for key, text in annotations_of(obj).items() if key.startswith(PREFIX)}
-    memory = read_memory(kept.pop(PREFIX + target.KIND.version, ""))
-    kept.pop(PREFIX + source.KIND.version, None)  # an object has none of its own version
+    kept = {key: text for key, text in annotations_of(obj).items() if key.startswith(FIELDS_OF)}
+    memory = read_memory(kept.pop(FIELDS_OF + target.KIND.version, ""))
+    kept.pop(FIELDS_OF + source.KIND.version, None)  # an object has none of its own version
     plain = _defaulted(_without_kept(obj), source, target)
     made = there(plain)
     if memory is not None:
         made = _join(made, put_back(_content(made), memory))
     lost = remember(_content(back(made)), _content(plain), _shape_of(source))
     if lost is not None:
-        kept[PREFIX + source.KIND.version] = write_memory(lost)
+        kept[FIELDS_OF + source.KIND.version] = write_memory(lost)
     if kept:
         made["metadata"] = {**made["metadata"], "annotations": {**annotations_of(made), **kept}}
     return made
@@ -96,6 +98,9 @@ def _call(source: AnyClass, target: AnyClass, obj: Json) -> Json:
         made = function(source.from_json(deepcopy(obj)))
     except MyrmidonError as error:
         raise ConversionError(described(obj), target.KIND.version, text_of(error)) from error
+    except ValidationError as error:
+        problem = f"{name} made a {error.title} that does not fit: {_problems(error)}"
+        raise ConversionError(described(obj), target.KIND.version, problem) from error
     except Exception as error:
         problem = f"{name} raised {type(error).__name__}: {text_of(error)}".removesuffix(": ")
         raise ConversionError(described(obj), target.KIND.version, problem) from error
@@ -103,6 +108,12 @@ def _call(source: AnyClass, target: AnyClass, obj: Json) -> Json:
         problem = f"{name} returned {type(made).__name__}, not {target.__name__}"
         raise ConversionError(described(obj), target.KIND.version, problem)
     return _completed(made, obj, carries_status=source.STATUS is target.STATUS)
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)
+    )
 
 
 def _completed(made: Resource[Any, Any], obj: Json, *, carries_status: bool) -> Json:
@@ -121,15 +132,20 @@ def _completed(made: Resource[Any, Any], obj: Json, *, carries_status: bool) -> 
     return found
 
 
+def with_defaults(obj: Json, resource: AnyClass) -> Json:
+    """Return the object with the defaults of its spec, which the server has set if it is current.
+
+    Raise ``UnfitObjectError`` if the object does not fit its model.
+    """
+    spec = resource.from_json(obj).spec
+    return {**obj, "spec": _filled(obj["spec"], _full(spec))} if "spec" in obj else obj
+
+
 def _defaulted(obj: Json, source: AnyClass, target: AnyClass) -> Json:
-    """Return the object with the defaults of its spec, which the server has set if it is current."""
-    if "spec" not in obj:
-        return obj
     try:
-        spec = source.from_json(obj).spec
+        return with_defaults(obj, source)
     except MyrmidonError as error:
         raise ConversionError(described(obj), target.KIND.version, text_of(error)) from error
-    return {**obj, "spec": _filled(obj["spec"], _full(spec))}
 
 
 def _full(model: Model) -> Json:
@@ -201,7 +217,9 @@ def annotations_of(obj: Json) -> dict[str, str]:
 def _without_kept(obj: Json) -> Json:
     """Return the object without the annotations that hold fields of other versions."""
     metadata = dict(obj.get("metadata") or {})
-    others = {key: text for key, text in annotations_of(obj).items() if not key.startswith(PREFIX)}
+    others = {
+        key: text for key, text in annotations_of(obj).items() if not key.startswith(FIELDS_OF)
+    }
     metadata.pop("annotations", None)
     return {**obj, "metadata": {**metadata, "annotations": others} if others else metadata}
 
@@ -209,7 +227,7 @@ def _without_kept(obj: Json) -> Json:
 def _check_size(made: Json, obj: Json, target: AnyClass) -> None:
     annotations = annotations_of(made)
     size = sum(len(key.encode()) + len(text.encode()) for key, text in annotations.items())
-    kept = sum(len(text.encode()) for key, text in annotations.items() if key.startswith(PREFIX))
+    kept = sum(len(text.encode()) for key, text in annotations.items() if key.startswith(FIELDS_OF))
     if kept and size > ANNOTATIONS_BYTES_MAX:
         problem = (
             f"{kept:,} bytes of fields that {target.KIND.version} cannot express would have to be kept in "

@@ -69,6 +69,17 @@ def read_memory(text: str) -> Memory | None:
     return found if _is_node(found) and "f" in found else None
 
 
+def lost_paths(memory: Mapping[str, Any], at: str = "") -> list[str]:
+    """Return the paths of all remembered values, for people; elements of lists as ``ports[]``."""
+    if "f" in memory:
+        nodes = [(f"{at}.{field}" if at else field, node) for field, node in memory["f"].items()]
+    elif "i" in memory:
+        nodes = [(f"{at}[]", node) for node in memory["i"].values()]
+    else:
+        return [at]
+    return list(dict.fromkeys(path for name, node in nodes for path in lost_paths(node, name)))
+
+
 def write_memory(memory: Memory) -> str:
     """Return a memory as text."""
     return _text(memory)

@@ -43,7 +43,7 @@ class OldAppSpec(Model):
 
     image: str = Field(min_length=1)
     size: int = Field(default=1, ge=0)
-    port_numbers: list[int] = Field(default_factory=list)
+    port_numbers: list[Annotated[int, Field(ge=1, le=65535)]] = Field(default_factory=list)
     note: str | None = None
     """Unknown to v1."""
 
@@ -68,7 +68,8 @@ class AppV1Beta1(Resource[OldAppSpec, AppStatus], version="v1beta1", converts=Ap
         if hub.spec.image == "unconvertible":
             raise ValueError("this image cannot be converted")
         numbers = [port.port for port in hub.spec.ports]
-        spec = OldAppSpec(image=hub.spec.image, size=hub.spec.replicas, port_numbers=numbers)
+        image = "" if hub.spec.image == "refused" else hub.spec.image
+        spec = OldAppSpec(image=image, size=hub.spec.replicas, port_numbers=numbers)
         return cls(name=hub.name, spec=spec)
 
 

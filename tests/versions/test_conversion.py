@@ -11,10 +11,10 @@ from myrmidon import Model, Resource, Status
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import ConversionError
 from myrmidon.versions import convert, versions_of
-from myrmidon.versions.conversion import PREFIX
+from myrmidon.versions.conversion import FIELDS_OF
 from tests.versions.apps import GROUP, App, AppSpec, AppV1Beta1, OldAppSpec, Port, hub, spoke
 
-OF_V1, OF_V1BETA1 = f"{PREFIX}v1", f"{PREFIX}v1beta1"
+OF_V1, OF_V1BETA1 = f"{FIELDS_OF}v1", f"{FIELDS_OF}v1beta1"
 
 
 def to_hub(obj: Json) -> Json:
@@ -226,6 +226,16 @@ def test_an_exception_of_the_author_says_where_it_came_from() -> None:
     )
 
 
+def test_a_model_that_a_function_cannot_build_says_which_field() -> None:
+    """In one line."""
+    with pytest.raises(ConversionError) as caught:
+        to_spoke(hub(image="refused"))
+    assert str(caught.value) == (
+        f"App one ({GROUP}/v1) cannot be converted to v1beta1: AppV1Beta1.from_hub made a OldAppSpec "
+        "that does not fit: image: String should have at least 1 character"
+    )
+
+
 def test_an_object_that_does_not_fit_its_model_says_which_field() -> None:
     """The author's function is not called with it."""
     with pytest.raises(ConversionError, match=r"spec\.size: Input should be a valid integer"):
@@ -309,7 +319,7 @@ def test_two_spokes_convert_by_way_of_the_hub() -> None:
     """What both others cannot say is carried along."""
     middle = convert(legacy(), Legacy, Middle)
 
-    assert sorted(middle["metadata"]["annotations"]) == [f"{PREFIX}v1alpha1", f"{PREFIX}v2"]
+    assert sorted(middle["metadata"]["annotations"]) == [f"{FIELDS_OF}v1alpha1", f"{FIELDS_OF}v2"]
     assert convert(middle, Middle, Legacy) == legacy()
 
 
