@@ -26,6 +26,7 @@ COMMANDS = {
     "explain": "show where an object is in its graph and what it waits for",
     "reconcile": "ask for a pass over an object now",
     "release": "remove the finalizer of an object that its controller cannot delete",
+    "migrate-storage": "write all objects of a kind in its storage version",
     "graph": "draw the state graph of a controller",
     "generate": "write CRDs, roles and deployments from the controller classes",
     "completion": "print a completion script for bash, zsh or fish",
@@ -100,7 +101,7 @@ def _run(arguments: list[str]) -> int:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == wanted:
-            module = importlib.import_module(f"myrmidon.cli.commands.{name}")
+            module = importlib.import_module(f"myrmidon.cli.commands.{name.replace('-', '_')}")
             command.description = module.__doc__
             command.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(command)

@@ -58,6 +58,7 @@ from myrmidon.runtime.startup.definitions import install_definitions
 from myrmidon.runtime.startup.preflight import not_served, patiently
 from myrmidon.runtime.startup.remotes import RemoteCluster
 from myrmidon.runtime.startup.same_kind import check_apart, check_together
+from myrmidon.runtime.startup.storage_migration import keep_migrated
 from myrmidon.runtime.webhooks.dispatch import Handler
 from myrmidon.runtime.webhooks.process_webhooks import ProcessWebhooks, handlers_of
 
@@ -208,10 +209,7 @@ class Manager:
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
-        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None.
-
-        If several controllers reconcile the kind, the first that knows the object; ``views`` has all.
-        """
+        """Return an object of the snapshot, ``view("WebApp", "default/shop")``; None, or see ``views``."""
         return next(iter(self.views(kind, key)), None)
 
     def views(self, kind: str, key: str) -> list[ObjectView]:
@@ -346,6 +344,8 @@ class Manager:
         for run in starting:
             await run.working.wait()
         self._working.set()
+        if self.options.migrate_storage:
+            await keep_migrated(self._clients.home, self._definitions, self._clock, self._log)
 
     async def _wind_down(self, election: Tasks) -> None:
         """Let passes under way finish within ``shutdown_timeout``, then release the Lease.
@@ -377,8 +377,8 @@ class Manager:
             *([health.trace_routes(self.views)] if options.trace else []),
         )
         for address, routes_of in tables.items():
-            bound = await stack.enter_async_context(health.serving(address, *routes_of))
-            self.addresses[address] = bound
+            opened = stack.enter_async_context(health.serving(address, *routes_of))
+            self.addresses[address] = bound = await opened
             self._log.info("serving", address=bound)
 
     def checks(self) -> dict[str, str | None]:
@@ -391,8 +391,7 @@ class Manager:
             found.update(self.webhooks.checks())
         if self._supervisor is not None:
             found.update(self._supervisor.checks())
-        elector = self._clients.elector
-        if elector is not None:
+        if (elector := self._clients.elector) is not None:
             found["leading" if elector.leads else "standby"] = None
         return found
 

@@ -102,6 +102,10 @@ class ManagerOptions:
     that are there; needs the rights of ``myrmidon generate rbac --install-crds``.  With leader
     election only the leader does it.  Off by default: the definitions are compared with the schema
     that the cluster serves, and a warning in the log names the fields that are missing there."""
+    migrate_storage: bool = False
+    """Write all objects of the program's kinds in their storage version, in the background, as soon as
+    this process leads; see `myrmidon migrate-storage`.  Needs ``definitions`` of the manager, and the
+    rights to patch these definitions and their status.  Off by default."""
     watching: Timing = field(default_factory=Timing)
     """The timeouts and backoff of lists and watches."""
     stale_after: timedelta = timedelta(seconds=120)

@@ -5,6 +5,7 @@ remembered    what a conversion loses, and how it is put back
 list_keys     which lists of a model have keys
 placeholders  stand for objects that cannot be converted
 review        ConversionReview in, ConversionReview out
+migration     which objects have to be written again after the storage version has changed
 """
 
 from myrmidon.versions.conversion import convert, versions_of

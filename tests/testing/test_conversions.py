@@ -93,7 +93,7 @@ def test_a_conversion_that_depends_on_more_than_its_object_is_shown() -> None:
     """It does not come back as it was."""
     counted = iter(range(10_000))
 
-    with pytest.raises(ConversionLawError, match="there and back|an edit wins|nothing forgotten"):
+    with pytest.raises(ConversionLawError, match=r"there and back|an edit wins|nothing forgotten"):
         check_conversions(make(lambda size: size + next(counted), int), max_examples=5)
 
 

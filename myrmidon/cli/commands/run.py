@@ -144,6 +144,11 @@ def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="install the definitions of the resources, and overwrite older or newer ones",
     )
+    parser.add_argument(
+        "--migrate-storage",
+        action=argparse.BooleanOptionalAction,
+        help="write all objects in the storage version of their kind, in the background",
+    )
 
 
 def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
@@ -257,6 +262,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         start_timeout=args.start_timeout,
         wait_for_kinds=bool(args.wait_for_kinds),
         install_crds=bool(args.install_crds),
+        migrate_storage=bool(args.migrate_storage),
         freeze_garbage=True,
         trace=bool(args.trace),
         change_log=args.change_log,
