@@ -121,7 +121,7 @@ def _converted(law: str, obj: Json, source: type[AnyResource], target: type[AnyR
 
 
 @cache
-def _compiled(resource: type[AnyResource]) -> Schema:
+def _compiled(resource: Any) -> Schema:
     return compile_schema(schema_of_resource(resource))
 
 

@@ -82,7 +82,9 @@ def _content(obj: Json) -> Json:
 
 
 def _written(obj: Json, error: ConversionError) -> str:
-    return json.dumps({"error": error.problem, "content": _content(obj)}, separators=(",", ":"))
+    """Return the same text for the same object, so that a placeholder does not seem to change."""
+    said = {"error": error.problem, "content": _content(obj)}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"))
 
 
 def _read(text: Any) -> Json | None:

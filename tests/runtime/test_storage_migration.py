@@ -13,7 +13,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.errors import MyrmidonError, ServerError
+from myrmidon.errors import MyrmidonError, ServerError, TooManyRequestsError
 from myrmidon.generate.schema.definitions import crd
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
@@ -65,7 +65,7 @@ class World:
 
             stream, close = transport.stream, transport.close
 
-        self.client = Client(Meddling(), clock=LoopClock())  # type: ignore[arg-type]
+        self.client = Client(Meddling(), clock=LoopClock())
 
     async def begin(self) -> None:
         """Make v1 the storage version."""
@@ -196,6 +196,24 @@ def test_a_token_that_has_expired_begins_the_list_again() -> None:
         assert outcome.progress is not None
         assert (outcome.progress.seen, outcome.is_finished) == (6, True)
         assert outcome.progress.rewritten == 4, "two of them before the list began again"
+
+    run(story())
+
+
+def test_a_server_that_asks_for_patience_gets_it() -> None:
+    """It does while it fills the caches of a changed definition."""
+
+    async def story() -> None:
+        world = World(2)
+        await world.begin()
+        busy = iter(range(40))
+
+        def refuse(request: HttpRequest) -> None:
+            if request.path.startswith(f"/apis/{GROUP}/") and next(busy, None) is not None:
+                raise TooManyRequestsError(429, "TooManyRequests", "storage is (re)initializing")
+
+        world.meddle = refuse
+        assert (await world.migrator().migrate(NAME)).is_finished
 
     run(story())
 

@@ -343,7 +343,8 @@ def test_all_versions_of_a_kind_are_found() -> None:
 @given(st.lists(st.sampled_from((AnyApp, Middle, Legacy)), max_size=6))
 def test_any_way_through_the_versions_leads_back(way: list[type[Resource[Any, Any]]]) -> None:
     """However long it is."""
-    obj, current = legacy(), Legacy
+    obj = legacy()
+    current: type[Resource[Any, Any]] = Legacy
     for following in way:
         obj, current = convert(obj, current, following), following
 

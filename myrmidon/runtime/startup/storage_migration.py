@@ -12,8 +12,9 @@ What must hold:
 - A failure of the server ends the run; the next run continues at the last page that was recorded.
 """
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import orjson
 
@@ -28,6 +29,7 @@ from myrmidon.errors import (
     MyrmidonError,
     NotFoundError,
     ServerError,
+    TooManyRequestsError,
     TransportError,
 )
 from myrmidon.io.client import Client
@@ -47,6 +49,9 @@ FIELD_MANAGER = "myrmidon-storage-migration"
 PAGE_SIZE = 250
 PER_SECOND = 100.0
 _AGAIN_SECONDS = 60.0
+_PATIENCE_MAX = 300  # requests, about a second apart
+
+T = TypeVar("T")
 
 Report: TypeAlias = Callable[[StorageMigration, MigrationProgress, int | None], None]
 """Is told the progress after each page, with the number of objects that remain if that is known."""
@@ -109,7 +114,8 @@ class StorageMigrator:
         scope = Scope(migration.kind._replace(version=migration.listed), metadata_only=True)
         request = scope.list_request(limit=self._page_size, continue_token=progress.token)
         try:
-            page: Json = orjson.loads((await self._client.fetch(request)).body)
+            response = await self._patiently(partial(self._client.fetch, request))
+            page: Json = orjson.loads(response.body)
         except ExpiredError:
             return None, None
         metadata = page.get("metadata") or {}
@@ -128,7 +134,9 @@ class StorageMigrator:
         await self._pace()
         progress = progress._replace(seen=progress.seen + 1)
         try:
-            stored = await self._client.patch(ref, {}, field_manager=FIELD_MANAGER)
+            stored = await self._patiently(
+                partial(self._client.patch, ref, {}, field_manager=FIELD_MANAGER)
+            )
         except (NotFoundError, ConflictError):
             return progress  # it is gone, or another writer has written it in the meantime
         except ApiError as error:
@@ -157,6 +165,18 @@ class StorageMigrator:
                     pass  # the definition has just changed; the next run looks again
         await self._client.patch(ref, progress_patch(None))
         return MigrationOutcome(ref.name, progress, is_finished, tuple(failures))
+
+    async def _patiently(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Send a request again while the server asks for patience.
+
+        After a change of the definition it fills the cache of each version, and converts all objects for that.
+        """
+        for _ in range(_PATIENCE_MAX):
+            try:
+                return await send()
+            except TooManyRequestsError as error:
+                await self._clock.sleep(error.retry_after or 1.0)
+        return await send()
 
     async def _pace(self) -> None:
         """Wait until the next object is due."""

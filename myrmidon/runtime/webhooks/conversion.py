@@ -36,7 +36,7 @@ def converted_resources(controllers: Iterable[type[Controller[Any]]]) -> list[An
     found: dict[Any, None] = {}
     for controller in controllers:
         for entry in (controller.resource, *controller.manages, *controller.reads):
-            listed = entry.kind if isinstance(entry, Manages | Reads) else entry
+            listed: Any = entry.kind if isinstance(entry, Manages | Reads) else entry
             if is_defined_here(listed) and len(versions_of(listed)) > 1:
                 found[hub_of(listed)] = None
     return list(found)

@@ -41,7 +41,7 @@ def make_hub(**arguments: Any) -> Any:
 def make_spoke(hub: Any, functions: type[Any] = Functions, **arguments: Any) -> Any:
     """Define a spoke."""
 
-    class Old(
+    class Old(  # type: ignore[misc] - its functions are an argument
         functions, Resource[Spec, Status], **{"version": "v1beta1", "converts": hub, **arguments}
     ):
         pass

@@ -26,19 +26,29 @@ class Apps(Controller[App]):
         return Done()
 
 
+def data_of(cluster: Harness) -> Any:
+    """Return the data of the ConfigMap."""
+    found = cluster.get(kinds.CONFIG_MAP, "one")
+    assert found is not None
+    return found["data"]
+
+
 def test_a_controller_sees_the_hub_whatever_version_was_written() -> None:
     """Its status is shown in both versions."""
     with Harness(Apps()) as cluster:
         cluster.apply(spoke(size=3, note="mine"))
         cluster.settle()
 
-        assert cluster.get(kinds.CONFIG_MAP, "one")["data"]["replicas"] == "3"
+        assert data_of(cluster)["replicas"] == "3"
         old = cluster.get(AppV1Beta1, "one")
+        assert old is not None
         assert (old.status.url, old.spec.note, old.spec.size) == ("http://one", "mine", 3)
         cluster.patch(AppV1Beta1, "one", {"spec": {"size": 5}})
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "one")["data"]["replicas"] == "5"
-        assert cluster.get(App, "one").spec.replicas == 5
+        assert data_of(cluster)["replicas"] == "5"
+        new = cluster.get(App, "one")
+        assert new is not None
+        assert new.spec.replicas == 5
 
 
 def test_a_converged_object_causes_no_writes() -> None:
@@ -48,7 +58,7 @@ def test_a_converged_object_causes_no_writes() -> None:
         cluster.settle()
         cluster.patch(AppV1Beta1, "one", {"spec": {"size": 4}})
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "one")["data"] == {"replicas": "4", "owner": "me"}
+        assert data_of(cluster) == {"replicas": "4", "owner": "me"}
         before = len(cluster.writes)
         cluster.restart()
         cluster.settle()
