@@ -162,7 +162,11 @@ class ApiServer:
 
         It is called with a ConversionReview, instead of the webhook in the definition.
         """
-        self.core.conversions.local[resource] = review
+        local = self.core.conversions.local
+        if local.get(resource) != review:
+            local[resource] = review
+            self.actors[0].reconsider(resource)
+            self.settle()
 
     def create(self, manifest: Any) -> str:
         """Create the object of a manifest.  Return the error message, or ``""`` on success."""

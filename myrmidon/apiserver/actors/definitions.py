@@ -58,6 +58,10 @@ class DefinitionLifecycle:
         elif change.deleted and change.resource in self._terminating:
             self._dirty[change.resource] = None
 
+    def reconsider(self, name: str) -> None:
+        """Serve a definition again although it has not changed."""
+        self._dirty[name] = None
+
     def act(self, server: ServerAccess) -> bool:
         """Reconcile the dirty definitions; return whether anything was written."""
         if not self._dirty:

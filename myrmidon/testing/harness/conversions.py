@@ -5,6 +5,7 @@ nothing waits, and tests in virtual time need no server to be up.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from myrmidon.api.objects.refs import Kind
@@ -29,4 +30,12 @@ def convert_resources(server: ApiServer, resources: Iterable[Any]) -> None:
     """Let a server convert objects of these kinds between their versions."""
     for resource in resources:
         name = f"{resource.KIND.plural}.{resource.KIND.group}"
-        server.convert_with(name, Converter([resource]).review)
+        server.convert_with(
+            name, _converter(resource, tuple(versions_of(resource).values())).review
+        )
+
+
+@lru_cache(maxsize=64)
+def _converter(hub: Any, versions: tuple[Any, ...]) -> Converter:  # noqa: ARG001 - a part of the key
+    """Return the converter of a kind, the same for all tests: servers share what they compile for it."""
+    return Converter([hub])
