@@ -111,6 +111,8 @@ class WebhookService:
         before = self.problem
         try:
             self.problem = await self._round()
+        except ConflictError:
+            return  # another replica did this step; the next round reads what it stored
         except ForbiddenError as error:
             self.problem = (
                 f"{error.message}; let an administrator apply the role of `myrmidon generate rbac`"
