@@ -115,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
         controllers = load(args.target)
     admissions = load_admissions(args.target)
     name = args.name or (controllers[0].name if controllers else "types")
+    webhooks = _webhooks(controllers, admissions, resources)
+    makes_certificates = bool(webhooks) and args.webhook_certs == "managed"
     packaging = Packaging(
         name=name,
         namespace=args.namespace or f"{name}-system",
@@ -124,10 +126,10 @@ def run(args: argparse.Namespace) -> int:
         metrics_auth=args.metrics_auth,
         install_crds=args.install_crds,
         cluster=_cluster(args, controllers),
-        webhooks=_webhooks(controllers, admissions, resources),
+        webhooks=webhooks,
         webhook_certificates=args.webhook_certs,
         admissions=tuple(admissions),
-        image_source=_image_source(args.target[0]),
+        image_source=_image_source(args.target[0], extra="webhooks" * makes_certificates),
     )
     folder: Path | None = args.output
     _check_is_yaml(folder)
@@ -181,15 +183,18 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
     return str(args.cluster)
 
 
-def _image_source(target: str) -> ImageSource | None:
-    """Return what the folder of the program has to build an image from; None if it has a Dockerfile."""
+def _image_source(target: str, extra: str = "") -> ImageSource | None:
+    """Return what the folder of the program has to build an image from; None if it has a Dockerfile.
+
+    ``extra``: what the program needs of myrmidon beyond the package itself.
+    """
     folder = program_folder(target)
     if (folder / "Dockerfile").is_file():
         return None
     return ImageSource(
         is_project=(folder / PYPROJECT).is_file(),
         is_locked=(folder / "requirements.txt").is_file(),
-        myrmidon=exact_requirement(),
+        myrmidon=exact_requirement(extra),
     )
 
 
