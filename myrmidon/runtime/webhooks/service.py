@@ -82,6 +82,7 @@ class WebhookService:
         ]
         self._context = server_context()
         self._loaded: CertificatePair | None = None
+        self._installed = b""  # the bundle of the configurations that this process has installed
         self._source = self._certificates()
         self.problem: str | None = "no certificate yet"
         """Why the API server would not accept our answers; None if it does."""
@@ -146,8 +147,10 @@ class WebhookService:
             load_pair(self._context, pair)
             self._loaded = pair
         if bundle is not None and self._leads():
-            if self._options.url:
+            missing = len(objects) < len(self._targets)
+            if self._options.url and (missing or bundle != self._installed):
                 objects = await self._install(bundle)
+                self._installed = bundle
             objects = [await self._inject(each, bundle) for each in objects]
         if len(objects) < len(self._targets) and bundle is not None:
             names = sorted({ref.name for ref in self._targets})
