@@ -161,6 +161,16 @@ def test_methods_with_the_same_terms_share_a_webhook() -> None:
     assert other.terms == WebhookTerms(object_selector="a=b", timeout_seconds=2)
 
 
+def test_a_method_of_a_resource_may_read_its_own_kind() -> None:
+    """The class does not exist yet where the decorator is written."""
+
+    class Peer(Resource[Model, Status], group="demo.example.com", version="v1"):
+        @validates(reads=(kinds.NODE,))
+        def check(self, request: Any, ctx: Any) -> None: ...
+
+    assert [read.kind for read in webhooks_of(Peer)[0].reads] == [kinds.NODE, Peer]
+
+
 def test_the_classes_of_a_controller_are_found() -> None:
     """Its own resource, and those that it manages or reads."""
 
@@ -180,4 +190,5 @@ def test_the_classes_of_a_controller_are_found() -> None:
             return Done()
 
     assert declared_subjects([Plains, Plains]) == [App, Other]
+    assert webhooks_of(App)[1].reads == ()
     assert [webhook.is_own for webhook in webhooks_of(App)] == [True, True]
