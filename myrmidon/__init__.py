@@ -2,7 +2,8 @@
 
 The names that the author of a controller needs are here:
 
-    a resource       Resource, Model, Status, ExternalStatus, Column, Scale, Rule, Unstructured
+    a resource       Resource, Model, Status, ExternalStatus, Column, Scale, Rule, Immutable,
+                     one_of, Unstructured
     its controller   Controller, state, Fork, Context, OutputSet, ControllerOptions,
                      ClaimController, Permission
     ready-made parts when_children_ready, delete_children_foreground, delete_children_in_reverse,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from myrmidon.api.objects.refs import Kind, ObjectRef
     from myrmidon.api.typed.markers import Column, Rule, Scale
     from myrmidon.api.typed.model import Model
+    from myrmidon.api.typed.ready_made_rules import Immutable, one_of
     from myrmidon.api.typed.resource import Resource
     from myrmidon.api.typed.status import ExternalStatus, Status
     from myrmidon.api.typed.unstructured import Unstructured
@@ -90,6 +92,7 @@ _HOMES = {
     "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
     "myrmidon.api.typed.markers": ("Column", "Rule", "Scale"),
     "myrmidon.api.typed.model": ("Model",),
+    "myrmidon.api.typed.ready_made_rules": ("Immutable", "one_of"),
     "myrmidon.api.objects.refs": ("Kind", "ObjectRef"),
     "myrmidon.api.typed.resource": ("Resource",),
     "myrmidon.api.typed.status": ("ExternalStatus", "Status"),
@@ -162,6 +165,7 @@ __all__ = [
     "ExternalStatus",
     "Failed",
     "Fork",
+    "Immutable",
     "Index",
     "Kind",
     "Lookup",
@@ -197,6 +201,7 @@ __all__ = [
     "hashed_name",
     "kinds",
     "labels_changed",
+    "one_of",
     "revised",
     "rolling",
     "state",

@@ -1,4 +1,4 @@
-"""Runs web applications: branches, waits, a status field and a finalizer.
+"""Runs web applications: branches, waits, a status field, a finalizer and a validator.
 
                             ┌──▶ exposed   when it has hosts
 configured ──▶ deployed ────┤
@@ -13,6 +13,8 @@ from typing import Protocol
 from pydantic import Field
 
 from myrmidon import (
+    AdmissionContext,
+    AdmissionRequest,
     Context,
     Controller,
     Done,
@@ -24,6 +26,7 @@ from myrmidon import (
     Wait,
     kinds,
     state,
+    validates,
 )
 from myrmidon.api import Json
 
@@ -63,6 +66,22 @@ class WebApp(
     },
 ):
     """A web application: a Deployment, a Service and, when it has hosts, an Ingress."""
+
+    @validates()
+    async def hosts_are_free(
+        self, request: AdmissionRequest["WebApp"], ctx: AdmissionContext
+    ) -> None:
+        """No other application has one of the hosts.
+
+        It looks at other objects, so it must be Python.  What concerns the object alone is in the
+        model, and the API server checks it without a webhook.
+        """
+        for other in await ctx.list(WebApp, namespace=""):
+            if (other.namespace, other.name) == (self.namespace, self.name):
+                continue
+            for index, host in enumerate(self.spec.hosts):
+                if host in other.spec.hosts:
+                    request.refuse(f"spec.hosts[{index}]", f"is a host of {key_of(other)}")
 
 
 # ------------------------------------------------------------------------- the registry

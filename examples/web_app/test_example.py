@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from examples.web_app.controller import InMemoryRegistry, WebApp, WebApps, WebAppSpec
 from myrmidon import kinds
-from myrmidon.testing import Cluster
+from myrmidon.errors import InvalidError
+from myrmidon.testing import Cluster, Harness
 from myrmidon.testing.pytest_plugin import MakeCluster
 
 SAMPLE = Path(__file__).parent / "sample.yaml"
@@ -50,6 +53,20 @@ def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
     assert cluster.require(WebApp, "shop").status.url is None
     assert cluster.require(kinds.DEPLOYMENT, "shop")["spec"]["replicas"] == 3
     assert registry.urls == {}
+
+
+def test_a_host_belongs_to_one_application() -> None:
+    """The validator reads the other applications; the Harness calls it in the process."""
+    with Harness(WebApps()) as cluster:
+        cluster.apply(app(hosts=["shop.example.com"]))
+        cluster.settle()
+        second = WebAppSpec(image="second:1", hosts=["shop.example.com"])
+        with pytest.raises(InvalidError, match=r"spec\.hosts\[0\]: .*is a host of default/shop"):
+            cluster.apply(WebApp(name="second", spec=second))
+
+        cluster.patch(WebApp, "shop", {"spec": {"replicas": 2}})
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
 
 
 def test_its_finalizer_waits_for_the_registry(harness: MakeCluster) -> None:

@@ -91,7 +91,8 @@ def validates(
     - ``failure_policy``: what happens when the webhook gives no answer, and after ``timeout``:
       ``"Fail"`` (default) refuses the write, ``"Ignore"`` allows it.
     - ``timeout``: how long the server waits for the webhook, 1 to 30 whole seconds; 5 by default.
-    - ``reads``: kinds that the method reads through its context, as in ``Controller.reads``.
+    - ``reads``: kinds that the method reads through its context, as in ``Controller.reads``.  A
+      method of a Resource class may always read its own kind.
     """
     terms = _terms(
         "@validates",

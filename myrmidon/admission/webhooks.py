@@ -75,10 +75,11 @@ class Webhook:
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """What the methods read."""
-        return tuple(
-            dict.fromkeys(each for method in self.methods for each in method.declared.reads)
-        )
+        """What the methods read.  A method of a Resource that takes a context may read its own kind."""
+        found = dict.fromkeys(each for method in self.methods for each in method.declared.reads)
+        if not _is_rules(self.subject) and any(method.count == 3 for method in self.methods):
+            found |= {Reads(self.resource): None}
+        return tuple(found)
 
     @property
     def is_own(self) -> bool:

@@ -49,6 +49,7 @@ MyrmidonError
     ForbiddenError           403
       NamespaceTerminatingError  403, the namespace is being deleted
       QuotaExceededError         403, a ResourceQuota is used up
+      AdmissionDeniedError       403 or 400, a webhook or an admission policy refused the write
     NotFoundError            404
     ConflictError            409, the object has changed since it was read
       AlreadyExistsError       409, the object to create exists already
@@ -69,6 +70,7 @@ MyrmidonError
 
 from myrmidon.errors.api import (
     RETRY_AFTER_SECONDS_MAX,
+    AdmissionDeniedError,
     AlreadyExistsError,
     ApiError,
     BadRequestError,
@@ -86,6 +88,7 @@ from myrmidon.errors.api import (
     UnauthorizedError,
     UnknownFieldError,
     api_error,
+    is_denial,
     retry_seconds,
 )
 from myrmidon.errors.definitions import (
@@ -152,6 +155,7 @@ from myrmidon.errors.transport import (
 
 __all__ = [
     "RETRY_AFTER_SECONDS_MAX",
+    "AdmissionDeniedError",
     "AlreadyExistsError",
     "AlreadyOwnedError",
     "AmbiguousError",
@@ -218,5 +222,6 @@ __all__ = [
     "UnwatchedNamespaceError",
     "UsageError",
     "api_error",
+    "is_denial",
     "retry_seconds",
 ]

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Generic
+from types import new_class
+from typing import Any, Generic, TypeVar
 
 import pytest
 from kubernetes_asyncio.client import V1Pod
@@ -16,6 +17,8 @@ from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, Done, Manages, Reads, Result, state
 from myrmidon.sets import OutputSet
 from tests.admission.apps import App, ConfigMapRules
+
+T = TypeVar("T")
 
 
 def test_a_declared_method_stays_a_plain_method() -> None:
@@ -64,6 +67,10 @@ def test_a_wrong_declaration_is_refused_with_its_fix(
     assert "fix: " in str(error.value) or "selector" in str(error.value)
 
 
+class Mixin(Generic[T]):
+    """A generic base that is not an Admission."""
+
+
 def generator(self: Any) -> Any:
     """Yield problems, which the framework would not see."""
     yield "problem"
@@ -87,9 +94,14 @@ def test_one_operation_or_kind_needs_no_tuple() -> None:
 
 def test_an_admission_needs_a_kind() -> None:
     """D2: a class without one is refused at import."""
-    for bases in ((Admission,), (Admission[Unstructured],), (Admission[int],), (Generic,)):
+    for bases in (
+        (Admission,),
+        (Admission[Unstructured],),
+        (Admission[int],),
+        (Admission, Mixin[int]),
+    ):
         with pytest.raises(DefinitionError, match="does not say of which kind"):
-            type("Rules", (Admission,), {"__orig_bases__": bases})
+            new_class("Rules", bases)
 
 
 def test_an_admission_names_its_kind_by_a_class_or_a_kind() -> None:
@@ -149,6 +161,16 @@ def test_methods_with_the_same_terms_share_a_webhook() -> None:
     assert other.terms == WebhookTerms(object_selector="a=b", timeout_seconds=2)
 
 
+def test_a_method_of_a_resource_may_read_its_own_kind() -> None:
+    """The class does not exist yet where the decorator is written."""
+
+    class Peer(Resource[Model, Status], group="demo.example.com", version="v1"):
+        @validates(reads=(kinds.NODE,))
+        def check(self, request: Any, ctx: Any) -> None: ...
+
+    assert [read.kind for read in webhooks_of(Peer)[0].reads] == [kinds.NODE, Peer]
+
+
 def test_the_classes_of_a_controller_are_found() -> None:
     """Its own resource, and those that it manages or reads."""
 
@@ -168,4 +190,5 @@ def test_the_classes_of_a_controller_are_found() -> None:
             return Done()
 
     assert declared_subjects([Plains, Plains]) == [App, Other]
+    assert webhooks_of(App)[1].reads == ()
     assert [webhook.is_own for webhook in webhooks_of(App)] == [True, True]

@@ -7,6 +7,7 @@ metadata      its attributes that read metadata
 status        Status, the base class of statuses, and the patch of what a pass changed
 model         Model, the base class of everything inside a spec or status
 markers       what a CustomResourceDefinition can express and a Python type cannot
+ready_made_rules   rules that are needed often: immutable fields, one-of
 scalars       Quantity, Duration, Base64, IntOrString
 strictness    accept and refuse the same values as the API server
 frozen        read-only lists and maps

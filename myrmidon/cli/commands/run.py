@@ -3,6 +3,7 @@
   myrmidon run examples/web_app                                 the cluster of your kubeconfig
   myrmidon run shop.controller:WebApps --namespace shop         one controller, one namespace
   myrmidon run . --leader-election --log-format json            as in a Deployment
+  myrmidon run . --webhook-url https://laptop:9443              webhooks of a cluster, served here
 
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
 SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
@@ -21,13 +22,15 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
+from myrmidon.admission.rules import Admission
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.rights_check import missing_rights, needed
 from myrmidon.cli.settings import add_settings
-from myrmidon.cli.targets import load, made
+from myrmidon.cli.targets import load, load_admissions, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.access.kubeconfig import load_endpoint
@@ -36,6 +39,7 @@ from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import Logger, configure
 from myrmidon.runtime.observability.tracing import global_tracer
+from myrmidon.runtime.webhooks.options import WebhookOptions
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -77,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDR",
         help="where healthz and readyz are served (default :8081; '' for none)",
     )
+    _add_webhook_arguments(parser)
     _add_rate_arguments(parser)
     parser.add_argument(
         "--sync-period",
@@ -98,6 +103,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
     )
     add_settings(parser)
+
+
+def _add_webhook_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--webhook-addr",
+        default="",
+        metavar="ADDR",
+        help="where webhooks are served by HTTPS, such as :9443 (default: not at all)",
+    )
+    parser.add_argument(
+        "--webhook-name",
+        default="",
+        metavar="NAME",
+        help="name of the webhook configurations (default: the name of the first controller)",
+    )
+    parser.add_argument(
+        "--webhook-certs",
+        default="",
+        metavar="DIR",
+        help="folder with tls.crt and tls.key (default: the program makes and rotates its own)",
+    )
+    parser.add_argument(
+        "--webhook-url",
+        default="",
+        metavar="URL",
+        help="serve webhooks from here, at https://HOST:PORT as the API server reaches it",
+    )
 
 
 def _add_rate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -196,8 +228,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
     controllers = [_made(cls, args) for cls in load(args.target)]
+    admissions = [made(cls) for cls in load_admissions(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
-        runner.run(_run(controllers, args))
+        runner.run(_run(controllers, admissions, args))
     return 0
 
 
@@ -212,10 +245,13 @@ def duration(text: str) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
-async def _run(controllers: list[Controller[Any]], args: argparse.Namespace) -> None:
-    manager = Manager(_options(args), definitions=definitions_of(map(type, controllers)))
-    for controller in controllers:
-        manager.add(controller)
+async def _run(
+    controllers: list[Controller[Any]], admissions: list[Admission[Any]], args: argparse.Namespace
+) -> None:
+    options = replace(_options(args), webhooks=_webhook_options(controllers, args))
+    manager = Manager(options, definitions=definitions_of(map(type, controllers)))
+    for part in (*controllers, *admissions):
+        manager.add(part)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)
@@ -243,6 +279,21 @@ async def _warn_of_missing_rights(
             rights=[str(right) for right in missing],
             fix=f"let an administrator apply the role, `myrmidon generate rbac {' '.join(args.target)}`",
         )
+
+
+def _webhook_options(
+    controllers: list[Controller[Any]], args: argparse.Namespace
+) -> WebhookOptions | None:
+    """Return how webhooks are served; with a URL, at its port unless an address is given."""
+    if not args.webhook_addr and not args.webhook_url:
+        return None
+    port = urlsplit(args.webhook_url).port or 443
+    return WebhookOptions(
+        addr=args.webhook_addr or f":{port}",
+        name=args.webhook_name or (controllers[0].name if controllers else "myrmidon"),
+        certificates=args.webhook_certs,
+        url=args.webhook_url,
+    )
 
 
 def _options(args: argparse.Namespace) -> ManagerOptions:

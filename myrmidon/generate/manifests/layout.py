@@ -6,6 +6,7 @@
     crd/<plural>.<group>.yaml   one file for each kind
     rbac/…                      the account, its roles and their bindings
     deploy/…                    namespace, Deployment, Service
+    webhooks/…                  if the program validates or defaults objects in Python
     monitoring/…                only for clusters with the Prometheus operator
     Dockerfile                  unless the program has one of its own
 """
@@ -23,6 +24,8 @@ from myrmidon.generate.manifests.alerts import prometheus_rule
 from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.webhooks import ROLES as WEBHOOK_ROLES
+from myrmidon.generate.manifests.webhooks import webhook_files, webhook_roles
 from myrmidon.generate.manifests.yaml import to_yaml
 from myrmidon.generate.schema.definitions import conversion_client, crds
 
@@ -74,6 +77,7 @@ def manifest_files(
         manifests |= _rbac_files(controllers, packaging)
     if what in ("deploy", "all"):
         manifests |= _deploy_files(packaging)
+        manifests |= webhook_files(packaging)
     return manifests
 
 
@@ -147,6 +151,8 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
         names = [made["metadata"]["name"] for made in definitions_of(controllers)]
         installs = install_role(packaging.name, names)
         found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
+    if packaging.webhooks:
+        found[WEBHOOK_ROLES] = webhook_roles(packaging, definitions_of(controllers))
     if packaging.metrics_auth:
         checks, reads = metrics_roles(packaging.name)
         found[METRICS_AUTH] = [checks, *_bindings([checks], packaging), reads]

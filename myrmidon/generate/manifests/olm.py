@@ -12,6 +12,7 @@ ClusterServiceVersion.  It can grant rights in the whole cluster and in the name
 but not in a namespace of another name, so controllers with such rights are refused.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
@@ -20,9 +21,11 @@ from myrmidon.generate.manifests import deploy
 from myrmidon.generate.manifests.layout import Controllers, defined_resources, definitions_of
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.webhooks import olm_webhooks, webhook_roles
 from myrmidon.generate.manifests.yaml import to_yaml
 
 CHANNEL = "stable"
+_OLM_CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where OLM mounts it
 _PREFIX = "operators.operatorframework.io.bundle"
 
 
@@ -59,6 +62,8 @@ def _dockerfile(annotations: dict[str, str]) -> str:
 
 def _cluster_service_version(controllers: Controllers, packaging: Packaging, version: str) -> Json:
     made = deploy.deployment(packaging)
+    if packaging.webhooks:
+        _read_olm_certificate(made)
     first = controllers[0]
     said = (first.__doc__ or "").partition("\n")[0] or f"The controller {packaging.name}."
     return {
@@ -79,6 +84,7 @@ def _cluster_service_version(controllers: Controllers, packaging: Packaging, ver
                 for mode in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
             ],
             "customresourcedefinitions": {"owned": _owned(controllers)},
+            **({"webhookdefinitions": olm_webhooks(packaging)} if packaging.webhooks else {}),
             "install": {
                 "strategy": "deployment",
                 "spec": {
@@ -94,6 +100,12 @@ def _cluster_service_version(controllers: Controllers, packaging: Packaging, ver
             },
         },
     }
+
+
+def _read_olm_certificate(deployment: Json) -> None:
+    """Let the program read the certificate that OLM makes and mounts."""
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["args"].append(f"--webhook-certs={_OLM_CERTIFICATES}")
 
 
 def _owned(controllers: Controllers) -> list[Json]:
@@ -118,6 +130,9 @@ def _rights(controllers: Controllers, packaging: Packaging) -> dict[str, list[Js
             f"OLM cannot grant rights in other namespaces, and the controllers need some in {elsewhere[0]}.\n"
             "  fix: leave out namespaces= of Manages, Reads and ControllerOptions, or install them by Helm or kustomize"
         )
+    if packaging.webhooks:
+        reads = replace(packaging, webhook_certificates="cert-manager")
+        made += [role for role in webhook_roles(reads, ()) if role["kind"] == "ClusterRole"]
     if packaging.metrics_auth:
         made.append(metrics_roles(packaging.name)[0])
     rules: list[Any] = [rule for role in made for rule in role["rules"]]

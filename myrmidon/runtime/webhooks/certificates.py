@@ -91,6 +91,11 @@ class ManagedCertificates:
             data = authority.carried_out(step, data, now, self._names, self._terms)
             data = await self._write(obj, data)
             self._log.info("webhook certificates changed", step=step.value)
+        if not {CERTIFICATE, KEY, CA} <= data.keys():
+            raise UsageError(
+                f"{self._secret} does not hold the certificates of the webhooks.\n"
+                "  fix: delete it, or wait until a replica leads, which makes them anew"
+            )
         return CertificatePair(data[CERTIFICATE], data[KEY]), data[CA]
 
     async def _read(self) -> Json | None:
@@ -140,6 +145,7 @@ class OwnCertificates:
 
 
 def _data(obj: Json | None) -> dict[str, bytes]:
+    """Return the data of a Secret; the server takes only base64."""
     return {key: b64decode(text) for key, text in ((obj or {}).get("data") or {}).items()}
 
 

@@ -34,18 +34,19 @@ class AdmissionReads:
     def __init__(
         self,
         webhooks: Iterable[Webhook],
-        caches: Caches,
+        caches: Caches | None,
         client: Client,
         *,
         clock: Clock,
         log: Logger,
         namespaces: Iterable[str] = (),
     ) -> None:
+        """Without ``caches``, every read asks the server."""
         self._client, self._clock, self._log = client, clock, log
         self._views: dict[Reads, View] = {}
         for webhook in webhooks:
             for read in webhook.reads:
-                if read.cached and read not in self._views:
+                if caches is not None and read.cached and read not in self._views:
                     self._views[read] = _view(caches, read, namespaces)
 
     def context(self, webhook: Webhook, request: AdmissionRequest[Any]) -> "WebhookContext":
@@ -106,15 +107,19 @@ class WebhookContext:
         """Return all cached objects that match."""
         found = self._declared(kind, cluster)
         view = self._views[found]
-        if index is not None or view is None:
+        listed = any(read.cached and _kind(read) == found for read in self._webhook.reads)
+        if index is not None or not listed:
             raise ProgrammingError(
                 f"{self._webhook.name} lists {found} "
                 + ("by an index" if index is not None else "which is declared with cached=False")
                 + ", which a webhook cannot.\n  fix: list a cached kind, by labels or as a whole"
             )
-        await view.wait_synced()
-        where = self._request.namespace if namespace is None else namespace
-        objects = view.list(where * found.namespaced, labels=str(selector(labels)))
+        where = (self._request.namespace if namespace is None else namespace) * found.namespaced
+        if view is None:
+            objects = await self._client.list(found, where, labels=str(selector(labels)))
+        else:
+            await view.wait_synced()
+            objects = view.list(where, labels=str(selector(labels)))
         return [_typed(kind, obj) for obj in objects]
 
     def _declared(self, wanted: Any, cluster: str) -> Kind:

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
+from myrmidon.errors import UsageError
+
 BACKDATED = timedelta(minutes=5)
 _LEFT = 3  # renew when one third is left
 
@@ -48,6 +50,17 @@ class CertificateTerms:
     """How long an API server may still use an older bundle after it was injected."""
     overlap: timedelta = timedelta(minutes=10)
     """How long a replica may still serve with an older certificate."""
+
+    def __post_init__(self) -> None:
+        needed = self.propagation + self.overlap
+        for name in ("authority", "serving"):
+            life: timedelta = getattr(self, name)
+            if life / _LEFT <= needed:
+                raise UsageError(
+                    f"CertificateTerms.{name} is {life}, but a third of it must be longer than "
+                    f"propagation and overlap together, which are {needed}.\n"
+                    f"  fix: make {name} longer, or overlap shorter"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
+from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
 from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing import generated_role
@@ -132,7 +133,7 @@ class Harness(Cluster):
         subjects = (*declared_subjects(map(type, controllers)), *self._admissions)
         for configuration in in_process_configurations(subjects):
             _created(self.server.create(configuration))
-        self.server.webhook_client = asking(lambda: None if self._line.is_dead else self.manager)
+        self.server.webhook_client = asking(self._webhooks)
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
                 _created(self.server.create(made))
@@ -243,6 +244,11 @@ class Harness(Cluster):
         }
         self._remotes = dict(self._remote_lines)
         return self._line
+
+    def _webhooks(self) -> WebhookDispatch | None:
+        """Return what answers webhooks: None after a crash, and before the manager has started."""
+        webhooks = None if self._line.is_dead else self.manager.webhooks
+        return None if webhooks is None else webhooks.dispatch
 
     def _step(self) -> None:
         """Run all ready callbacks; raise if that never ends, or if the manager has failed."""

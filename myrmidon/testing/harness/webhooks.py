@@ -15,7 +15,7 @@ from myrmidon.admission.configurations import configurations
 from myrmidon.admission.webhooks import Subject, webhooks_of
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fronts.webhook_client import ask
-from myrmidon.runtime.manager import Manager
+from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
 
 NAME = "in-process"
 _BASE = f"https://webhooks.{NAME}"
@@ -29,12 +29,12 @@ def in_process_configurations(subjects: Iterable[Subject]) -> list[Json]:
 
 
 def asking(
-    manager: Callable[[], Manager | None],
+    dispatch: Callable[[], WebhookDispatch | None],
 ) -> Callable[[Mapping[str, Any]], Awaitable[Json]]:
-    """Return the function that calls a webhook of the manager that runs at that moment.
+    """Return the function that calls a webhook of the process that runs at that moment.
 
-    ``manager`` returns None if no process is there to answer.  Webhooks at other addresses are called
-    over HTTP.
+    ``dispatch`` returns None if no process is there to answer.  Webhooks at other addresses are
+    called over HTTP.
     """
 
     async def ask_in_process(question: Mapping[str, Any]) -> Json:
@@ -43,13 +43,13 @@ def asking(
         if f"{url.scheme}://{url.netloc}" != _BASE:
             return await ask(question)
         seconds = webhook.get("timeoutSeconds") or _SECONDS_DEFAULT
-        running = manager()
+        running = dispatch()
         said = f'Post "{url.geturl()}?timeout={seconds}s"'
-        if running is None or running.webhooks is None:
+        if running is None:
             return {"error": f"{said}: dial tcp: connect: connection refused"}
         try:
             async with asyncio.timeout(seconds):
-                code, answer = await running.webhooks.dispatch.answer(url.path, question["review"])
+                code, answer = await running.answer(url.path, question["review"])
         except TimeoutError:
             return {"error": f"{said}: context deadline exceeded"}
         return answer if code == 200 else {"error": f"{said}: {answer['message']}"}
