@@ -70,13 +70,16 @@ def read_memory(text: str) -> Memory | None:
 
 
 def lost_paths(memory: Mapping[str, Any], at: str = "") -> list[str]:
-    """Return the paths of all remembered values, for people; elements of lists as ``ports[]``."""
+    """Return the paths of all remembered values, for people; elements of lists as ``ports[]``.
+
+    A null in place of an absent field is left out: for a model they are the same.
+    """
     if "f" in memory:
         nodes = [(f"{at}.{field}" if at else field, node) for field, node in memory["f"].items()]
     elif "i" in memory:
         nodes = [(f"{at}[]", node) for node in memory["i"].values()]
     else:
-        return [at]
+        return [] if memory == {"v": None} else [at]
     return list(dict.fromkeys(path for name, node in nodes for path in lost_paths(node, name)))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from myrmidon.api.typed.markers import ListMap
 from myrmidon.api.values.equality import same
 from myrmidon.versions.list_keys import FieldsShape, ListShape, MapShape, Shape, inside
-from myrmidon.versions.remembered import put_back, read_memory, remember, write_memory
+from myrmidon.versions.remembered import lost_paths, put_back, read_memory, remember, write_memory
 from tests.versions.apps import AppSpec, Port
 
 SCALARS = st.one_of(
@@ -229,6 +229,16 @@ def test_a_place_that_became_another_type_is_left_alone() -> None:
 def test_text_that_is_not_a_memory_is_not_read(text: str) -> None:
     """A client can write anything into an annotation."""
     assert read_memory(text) is None
+
+
+def test_lost_fields_are_named_by_their_paths() -> None:
+    """Elements of lists once; a null that was absent is not lost."""
+    base = {**BASE, "a": {}, "named": [named("x")]}
+    wanted = {**WANTED, "a": {"b": 1, "c": None}, "named": [named("x", size=1), named("y")]}
+    memory = remember(base, wanted, SHAPE)
+
+    assert memory is not None
+    assert lost_paths(memory) == ["ports[].tls", "a.b", "named[].size", "named[]"]
 
 
 def test_the_shapes_of_models_say_which_lists_have_keys() -> None:

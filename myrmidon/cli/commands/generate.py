@@ -45,6 +45,7 @@ from myrmidon.generate import Packaging, chart, files
 from myrmidon.generate.manifests.image import ImageSource
 from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.generate.manifests.olm import bundle
+from myrmidon.generate.schema.definitions import has_conversion
 from myrmidon.generate.schema.python_only import python_only
 
 _SUFFIXES = (".yaml", ".yml")
@@ -116,7 +117,8 @@ def run(args: argparse.Namespace) -> int:
     admissions = load_admissions(args.target)
     name = args.name or (controllers[0].name if controllers else "types")
     webhooks = _webhooks(controllers, admissions, resources)
-    makes_certificates = bool(webhooks) and args.webhook_certs == "managed"
+    converts = any(map(has_conversion, (*defined_resources(controllers), *resources)))
+    makes_certificates = bool(webhooks or converts) and args.webhook_certs == "managed"
     packaging = Packaging(
         name=name,
         namespace=args.namespace or f"{name}-system",
@@ -127,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
         install_crds=args.install_crds,
         cluster=_cluster(args, controllers),
         webhooks=webhooks,
+        converts=converts,
         webhook_certificates=args.webhook_certs,
         admissions=tuple(admissions),
         image_source=_image_source(args.target[0], extra="webhooks" * makes_certificates),

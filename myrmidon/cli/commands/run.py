@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from myrmidon.admission.rules import Admission
+from myrmidon.api.objects.accessors import Json
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.remote_clusters import open_remotes, remote_of
@@ -33,6 +34,7 @@ from myrmidon.cli.settings import add_settings
 from myrmidon.cli.targets import load, load_admissions, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
+from myrmidon.generate.schema.definitions import conversion_client
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
@@ -40,6 +42,7 @@ from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import Logger, configure
 from myrmidon.runtime.observability.tracing import global_tracer
 from myrmidon.runtime.webhooks.options import WebhookOptions
+from myrmidon.versions import CONVERT_PATH
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -249,7 +252,9 @@ async def _run(
     controllers: list[Controller[Any]], admissions: list[Admission[Any]], args: argparse.Namespace
 ) -> None:
     options = replace(_options(args), webhooks=_webhook_options(controllers, args))
-    manager = Manager(options, definitions=definitions_of(map(type, controllers)))
+    client = await _conversion_client(options.webhooks, args)
+    definitions = definitions_of(map(type, controllers), client=client)
+    manager = Manager(options, definitions=definitions)
     for part in (*controllers, *admissions):
         manager.add(part)
     loop = asyncio.get_running_loop()
@@ -294,6 +299,18 @@ def _webhook_options(
         certificates=args.webhook_certs,
         url=args.webhook_url,
     )
+
+
+async def _conversion_client(
+    options: WebhookOptions | None, args: argparse.Namespace
+) -> Json | None:
+    """Return where the API server reaches the conversion between versions, for --install-crds."""
+    if options is None or not args.install_crds:
+        return None
+    if options.url:
+        return {"url": f"{options.url.rstrip('/')}{CONVERT_PATH}"}
+    endpoint = await load_endpoint(args.kubeconfig, args.context)
+    return conversion_client(endpoint.namespace or "default", options.service)
 
 
 def _options(args: argparse.Namespace) -> ManagerOptions:

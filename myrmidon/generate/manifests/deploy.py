@@ -94,7 +94,7 @@ def _container(packaging: Packaging) -> Json:
             {"name": "health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
             *(
                 [{"name": "webhooks", "containerPort": WEBHOOK_PORT, "protocol": "TCP"}]
-                if packaging.webhooks
+                if packaging.serves_webhooks
                 else []
             ),
         ],
@@ -121,7 +121,7 @@ _MOUNT: Json = {
 
 
 def _mounts_certificate(packaging: Packaging) -> bool:
-    return bool(packaging.webhooks) and packaging.webhook_certificates == "cert-manager"
+    return packaging.serves_webhooks and packaging.webhook_certificates == "cert-manager"
 
 
 def _volume(packaging: Packaging) -> Json:
@@ -129,7 +129,7 @@ def _volume(packaging: Packaging) -> Json:
 
 
 def _webhook_arguments(packaging: Packaging) -> list[str]:
-    if not packaging.webhooks:
+    if not packaging.serves_webhooks:
         return []
     made = [f"--webhook-addr=:{WEBHOOK_PORT}", f"--webhook-name={packaging.name}"]
     if _mounts_certificate(packaging):

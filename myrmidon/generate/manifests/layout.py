@@ -25,7 +25,11 @@ from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
 from myrmidon.generate.manifests.webhooks import ROLES as WEBHOOK_ROLES
-from myrmidon.generate.manifests.webhooks import webhook_files, webhook_roles
+from myrmidon.generate.manifests.webhooks import (
+    injected_by_cert_manager,
+    webhook_files,
+    webhook_roles,
+)
 from myrmidon.generate.manifests.yaml import to_yaml
 from myrmidon.generate.schema.definitions import conversion_client, crds
 
@@ -72,7 +76,7 @@ def manifest_files(
     manifests: dict[str, list[Json]] = {}
     if what in ("crd", "all"):
         every = (*defined_resources(controllers), *resources)
-        manifests |= _definition_files(every, _conversion_client(packaging))
+        manifests |= _definition_files(every, packaging)
     if what in ("rbac", "all"):
         manifests |= _rbac_files(controllers, packaging)
     if what in ("deploy", "all"):
@@ -117,16 +121,18 @@ def definitions_of(
 
 
 def _definition_files(
-    resources: Iterable[type[Resource[Any, Any]]], client: Json
+    resources: Iterable[type[Resource[Any, Any]]], packaging: Packaging
 ) -> dict[str, list[Json]]:
-    """Return the definitions of resources, each in a file named after it."""
+    """Return the definitions of resources, each in a file named after it.
+
+    The Service of the program's webhooks converts; the CA bundle is injected in the cluster.
+    """
+    client = conversion_client(packaging.namespace, packaging.webhook_service)
     made = crds(resources, client=client)
+    for each in made:
+        if "conversion" in each["spec"] and packaging.webhook_certificates == "cert-manager":
+            each["metadata"]["annotations"] = injected_by_cert_manager(packaging)
     return {f"crd/{each['metadata']['name']}.yaml": [each] for each in made}
-
-
-def _conversion_client(packaging: Packaging) -> Json:
-    """Return the clientConfig of the conversion webhook: the Service of the program's webhooks."""
-    return conversion_client(packaging.namespace, f"{packaging.name}-webhooks")
 
 
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
@@ -151,7 +157,7 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
         names = [made["metadata"]["name"] for made in definitions_of(controllers)]
         installs = install_role(packaging.name, names)
         found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
-    if packaging.webhooks:
+    if packaging.serves_webhooks:
         found[WEBHOOK_ROLES] = webhook_roles(packaging, definitions_of(controllers))
     if packaging.metrics_auth:
         checks, reads = metrics_roles(packaging.name)

@@ -62,7 +62,7 @@ def _dockerfile(annotations: dict[str, str]) -> str:
 
 def _cluster_service_version(controllers: Controllers, packaging: Packaging, version: str) -> Json:
     made = deploy.deployment(packaging)
-    if packaging.webhooks:
+    if packaging.serves_webhooks:
         _read_olm_certificate(made)
     first = controllers[0]
     said = (first.__doc__ or "").partition("\n")[0] or f"The controller {packaging.name}."
@@ -130,7 +130,7 @@ def _rights(controllers: Controllers, packaging: Packaging) -> dict[str, list[Js
             f"OLM cannot grant rights in other namespaces, and the controllers need some in {elsewhere[0]}.\n"
             "  fix: leave out namespaces= of Manages, Reads and ControllerOptions, or install them by Helm or kustomize"
         )
-    if packaging.webhooks:
+    if packaging.serves_webhooks:
         reads = replace(packaging, webhook_certificates="cert-manager")
         made += [role for role in webhook_roles(reads, ()) if role["kind"] == "ClusterRole"]
     if packaging.metrics_auth:

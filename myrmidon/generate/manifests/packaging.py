@@ -29,7 +29,9 @@ class Packaging:
     metrics_auth: bool = False
     """Whether ``/metrics`` needs a bearer token."""
     webhooks: tuple[Webhook, ...] = ()
-    """The webhooks that the program serves."""
+    """The webhooks of validators and defaults that the program serves."""
+    converts: bool = False
+    """Whether the program serves conversions between versions of its kinds."""
     webhook_certificates: Literal["managed", "cert-manager"] = "managed"
     """Who makes the certificate of the webhooks: the program itself, or cert-manager."""
     admissions: tuple[type[Admission[Any]], ...] = ()
@@ -54,6 +56,11 @@ class Packaging:
     def metrics_service(self) -> str:
         """The name of the Service that metrics are scraped from, and the label ``job`` of them."""
         return f"{self.name}-metrics"
+
+    @property
+    def serves_webhooks(self) -> bool:
+        """Whether the API server calls the program."""
+        return bool(self.webhooks) or self.converts
 
     @property
     def webhook_service(self) -> str:

@@ -39,10 +39,11 @@ _OTHER_NAMESPACES = ("kube-system",)
 def webhook_files(packaging: Packaging) -> dict[str, list[Json]]:
     """Return the manifests of the webhooks and policies, by path; none if there are none."""
     found: dict[str, list[Json]] = {}
-    if packaging.webhooks:
+    if packaging.serves_webhooks:
         found[SERVICE] = [service(packaging)]
         found[NETWORK_POLICY] = [network_policy(packaging)]
-        found[CONFIGURATIONS] = webhook_configurations(packaging)
+        if packaging.webhooks:
+            found[CONFIGURATIONS] = webhook_configurations(packaging)
         if packaging.webhook_certificates == "cert-manager":
             found[CERTIFICATE] = certificate(packaging)
     policies = [each for admission in packaging.admissions for each in policy(admission)]
@@ -55,8 +56,7 @@ def webhook_configurations(packaging: Packaging) -> list[Json]:
     """Return the webhook configurations; the CA bundle is injected in the cluster."""
     metadata: Json = {"labels": packaging.labels}
     if packaging.webhook_certificates == "cert-manager":
-        source = f"{packaging.namespace}/{packaging.webhook_service}"
-        metadata["annotations"] = {"cert-manager.io/inject-ca-from": source}
+        metadata["annotations"] = injected_by_cert_manager(packaging)
 
     def through_service(webhook: Webhook) -> Json:
         return {
@@ -75,6 +75,12 @@ def webhook_configurations(packaging: Packaging) -> list[Json]:
         without_namespaces=(packaging.namespace, *_OTHER_NAMESPACES),
         metadata=metadata,
     )
+
+
+def injected_by_cert_manager(packaging: Packaging) -> dict[str, str]:
+    """Return the annotation by which cert-manager injects its CA bundle."""
+    source = f"{packaging.namespace}/{packaging.webhook_service}"
+    return {"cert-manager.io/inject-ca-from": source}
 
 
 def service(packaging: Packaging) -> Json:
