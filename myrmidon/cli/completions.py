@@ -6,9 +6,10 @@ are.
 """
 
 import argparse
-import importlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from myrmidon.cli.commands import command_module
 
 
 class Option(NamedTuple):
@@ -38,7 +39,7 @@ def commands() -> list[Command]:
 
 def _command(name: str, summary: str) -> Command:
     parser = argparse.ArgumentParser(prog=name)
-    importlib.import_module(f"myrmidon.cli.commands.{name}").add_arguments(parser)
+    command_module(name).add_arguments(parser)
     options, choices = [], list[str]()
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
         offered = tuple(map(str, action.choices or ()))

@@ -6,13 +6,13 @@ can.
 """
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from myrmidon.cli.commands import command_module
 from myrmidon.cli.parser import Parser
 from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 
@@ -101,7 +101,7 @@ def _run(arguments: list[str]) -> int:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == wanted:
-            module = importlib.import_module(f"myrmidon.cli.commands.{name.replace('-', '_')}")
+            module = command_module(name)
             command.description = module.__doc__
             command.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(command)

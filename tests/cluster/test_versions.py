@@ -297,7 +297,11 @@ def migrate_while_writing(
     )
     assert "v1beta1" in switched.body["status"]["storedVersions"]
     time.sleep(3)  # noqa: TID251  # likewise
-    before = {version: _all(plane, namespace, version) for version in ("v1", "v1beta1")}
+    # A list in v1 would wait until the server has converted all objects for its cache, one by one.
+    before = {"v1beta1": _all(plane, namespace, "v1beta1")}
+    before["v1"] = {
+        name: CONVERTER.convert(one, f"{GROUP}/v1") for name, one in before["v1beta1"].items()
+    }
     writer = Writer(plane, namespace, names)
     writer.start()
     began = time.monotonic()
@@ -321,9 +325,9 @@ def migrate_while_writing(
         shown = {**old["spec"], "size": wanted["replicas"]}
         shown |= {key: value for key, value in edits.items() if key == "note"}
         assert after["v1beta1"][name]["spec"] == shown
-        assert after["v1"][name]["metadata"]["uid"] == new["metadata"]["uid"]
+        assert after["v1"][name]["metadata"]["uid"] == old["metadata"]["uid"]
         if not edits:
-            assert after["v1"][name]["metadata"]["generation"] == new["metadata"]["generation"]
+            assert after["v1"][name]["metadata"]["generation"] == old["metadata"]["generation"]
     return seconds
 
 
