@@ -52,7 +52,7 @@ def test_a_definition_that_is_not_installed_is_told() -> None:
         world = World(0)
         await migrate_storage.migrate(world.client, "others.example.com", 50.0)
 
-    with pytest.raises(UsageError, match="the cluster has no definition others.example.com"):
+    with pytest.raises(UsageError, match=r"the cluster has no definition others\.example\.com"):
         run(story())
 
 

@@ -41,8 +41,10 @@ def make_hub(**arguments: Any) -> Any:
 def make_spoke(hub: Any, functions: type[Any] = Functions, **arguments: Any) -> Any:
     """Define a spoke."""
 
-    class Old(  # type: ignore[misc] - its functions are an argument
-        functions, Resource[Spec, Status], **{"version": "v1beta1", "converts": hub, **arguments}
+    class Old(
+        functions,  # type: ignore[misc]  # a base that is an argument
+        Resource[Spec, Status],
+        **{"version": "v1beta1", "converts": hub, **arguments},
     ):
         pass
 
