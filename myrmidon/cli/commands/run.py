@@ -245,8 +245,10 @@ async def _run(
 ) -> None:
     options = replace(_options(args), webhooks=_webhook_options(controllers, args))
     manager = Manager(options, definitions=definitions_of(map(type, controllers)))
-    for part in (*controllers, *admissions):
-        manager.add(part)
+    for controller in controllers:
+        manager.add(controller)
+    for admission in admissions:
+        manager.add(admission)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)
