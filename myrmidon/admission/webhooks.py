@@ -1,9 +1,11 @@
 """Webhooks: which webhooks the classes of a program need, and which methods each one calls.
 
-Methods of one class with the same role and the same terms share a webhook.  If all validators of a
-class have the same terms, their webhook is called ``validate.webapps.demo.myrmidon.dev``; otherwise
-each has the name of its first method in front.  Names and paths do not change when methods are
-added to a webhook, so an old and a new replica answer the same requests during a roll-out.
+Methods of one class with the same role and the same terms share a webhook.  The webhook of methods
+with the default terms is called ``validate.webapps.demo.myrmidon.dev``; one with other terms has the
+name of its first method in front.  So names and paths stay when methods are added, whatever their
+terms: during a roll-out, an old replica answers the requests of the new configuration, and a new one
+those of the old.  A path that a replica does not know is a 404, and the API server acts by the failure
+policy.
 """
 
 from collections.abc import Callable, Iterable
@@ -52,7 +54,7 @@ class Webhook:
     terms: WebhookTerms
     methods: tuple[WebhookMethod, ...]
     label: str = ""
-    """The part of the name that tells it from other webhooks of the class; mostly empty."""
+    """The part of the name that tells it from other webhooks of the class; empty for default terms."""
 
     @property
     def name(self) -> str:
@@ -114,7 +116,7 @@ def webhooks_of(subject: Subject) -> tuple[Webhook, ...]:
         chosen = [(terms, found) for (of, terms), found in together.items() if of == role]
         for terms, methods in chosen:
             first = methods[0].name.rpartition(".")[2].replace("_", "-")
-            label = first if len(chosen) > 1 else ""
+            label = "" if terms == WebhookTerms() else first
             made.append(Webhook(role, subject, kind, terms, tuple(methods), label))
     return tuple(made)
 

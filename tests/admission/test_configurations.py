@@ -83,6 +83,7 @@ def test_the_terms_are_in_the_configuration() -> None:
     (configuration,) = made(Rules, without=("demo",))
     (entry,) = configuration["webhooks"]
 
+    assert entry["name"] == "check.validate.pods.core"
     assert entry["failurePolicy"] == "Ignore"
     assert entry["timeoutSeconds"] == 3
     assert entry["matchConditions"] == [

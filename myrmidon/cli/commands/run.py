@@ -255,8 +255,8 @@ async def _run(
     client = await _conversion_client(options.webhooks, args)
     definitions = definitions_of(map(type, controllers), client=client)
     manager = Manager(options, definitions=definitions)
-    for part in (*controllers, *admissions):
-        manager.add(part)
+    for controller in controllers:
+        manager.add(controller)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)

@@ -164,9 +164,9 @@ def webhook_roles(packaging: Packaging, definitions: Iterable[Json]) -> list[Jso
         rights.grant(kinds.CUSTOM_RESOURCE_DEFINITION, verbs, (), names=converted)
     for webhook in packaging.webhooks:
         for read in webhook.reads:
-            kind = kind_of(read.kind)
-            assert kind is not None, "checked when the method was declared"
-            rights.grant(kind, ("list", "watch") if read.cached else ("get",), read.namespaces)
+            wanted = kind_of(read.kind)
+            assert wanted is not None, "checked when the method was declared"
+            rights.grant(wanted, ("list", "watch") if read.cached else ("get",), read.namespaces)
     if managed:
         own = (packaging.namespace,)
         rights.grant(kinds.SECRET, ("create",), own)

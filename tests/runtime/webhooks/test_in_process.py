@@ -27,6 +27,7 @@ from myrmidon import (
 )
 from myrmidon.errors import ApiError, ForbiddenError, InvalidError
 from myrmidon.testing import Harness
+from myrmidon.testing.harness.webhooks import in_process_configurations
 
 
 class ShopSpec(Model):
@@ -211,6 +212,29 @@ def test_a_webhook_that_is_down_refuses_by_its_failure_policy() -> None:
         cluster.apply(shop())
         cluster.settle()
         assert cluster.ready(Shop, "corner")
+
+
+def test_an_old_replica_does_not_know_a_new_webhook() -> None:
+    """A 404, and the failure policy of the new configuration decides."""
+
+    class NewRules(ConfigMapRules):
+        @validates(failure_policy="Ignore", object_selector="lenient")
+        def is_lenient(self, obj: Unstructured) -> None:
+            raise ValueError("a new rule")
+
+        @validates(object_selector="strict")
+        def is_strict(self, obj: Unstructured) -> None:
+            raise ValueError("a new rule")
+
+    with Harness(Shops(), ConfigMapRules()) as cluster:
+        for configuration in in_process_configurations([NewRules()]):
+            configuration["metadata"]["name"] = "new"
+            assert not cluster.server.create(configuration)
+        lenient = {**config_map("a"), "metadata": {"name": "a", "labels": {"lenient": ""}}}
+        strict = {**config_map("b"), "metadata": {"name": "b", "labels": {"strict": ""}}}
+        cluster.apply(lenient)
+        with pytest.raises(ApiError, match=r"no webhook is served at .*/configmaps/is-strict"):
+            cluster.apply(strict)
 
 
 def test_webhooks_answer_before_the_manager_leads_and_its_caches_are_in_sync() -> None:
