@@ -257,6 +257,8 @@ async def _run(
     manager = Manager(options, definitions=definitions)
     for controller in controllers:
         manager.add(controller)
+    for admission in admissions:
+        manager.add(admission)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)

@@ -408,14 +408,15 @@ def test_a_watch_waits_for_the_webhook(monkeypatch: pytest.MonkeyPatch) -> None:
             lines = stream.lines()
             first = json.loads(await anext(lines))
             await remote.send("POST", path("v1"), hub("b"))
-            second = json.loads(await anext(lines))
+            await remote.send("POST", path("v1"), hub("c", replicas=7))
+            more = [json.loads(await anext(lines)) for _ in range(2)]
             remote.error = "gone"
-            await remote.send("POST", path("v1"), hub("c"))
+            await remote.send("POST", path("v1"), hub("d", replicas=8))
             last = json.loads(await anext(lines))
             with pytest.raises(StopAsyncIteration):
                 await anext(lines)
-        names = [event["object"]["metadata"].get("name") for event in (first, second, last)]
-        assert names == ["a", "b", None]
+        names = [event["object"]["metadata"].get("name") for event in (first, *more, last)]
+        assert names == ["a", "b", "c", None]
         assert last["object"]["message"] == FAILED + "gone"
 
     run(story())
