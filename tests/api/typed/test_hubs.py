@@ -5,7 +5,7 @@ from typing import Any, Self
 import pytest
 
 from myrmidon import Model, Resource, Status, kinds
-from myrmidon.api.typed.hubs import hub_of
+from myrmidon.api.typed.hubs import check_is_hub, hub_of
 from myrmidon.errors import DefinitionError
 
 
@@ -203,6 +203,17 @@ def test_both_functions_are_needed() -> None:
     )
     assert "Old.to_hub is not a method of the object" in told(make_hub(), Wrong)
     assert "Old.from_hub is not a class method" in told(make_hub(), AlsoWrong)
+
+
+def test_controllers_reconcile_hubs() -> None:
+    """A spoke is refused; a kind without versions, or of another project, is not."""
+    hub = make_hub()
+    spoke = make_spoke(hub)
+
+    check_is_hub("Things", hub)
+    check_is_hub("Things", kinds.NAMESPACE)
+    with pytest.raises(DefinitionError, match=r"fix: write Controller\[Hub\]"):
+        check_is_hub("Things", spoke)
 
 
 def test_type_checkers_accept_the_shape() -> None:
