@@ -17,7 +17,12 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import AlreadyExistsError, NotFoundError, UsageError
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.webhooks.rotation import CertificateTerms, RotationStep, next_step
+from myrmidon.runtime.webhooks.rotation import (
+    CertificateTerms,
+    RotationStep,
+    TrustMemory,
+    next_step,
+)
 from myrmidon.runtime.webhooks.tls import CertificatePair
 
 CA, CERTIFICATE, KEY = "ca.crt", "tls.crt", "tls.key"
@@ -76,17 +81,16 @@ class ManagedCertificates:
         """``client`` must not be fenced: a replica that does not lead may create the Secret."""
         self._secret, self._names, self._terms = secret, tuple(names), terms
         self._client, self._leads, self._clock, self._log = client, leads, clock, log
+        self._memory = TrustMemory()
 
     async def current(self, injected: Sequence[bytes]) -> tuple[CertificatePair, bytes | None]:
         """Read the Secret, and do the next step of a rotation if this process leads."""
         authority = _authority_module()
         obj = await self._read()
         data = _data(obj)
-        trusted = [authority.fingerprints(bundle) for bundle in injected]
-        everywhere = set.intersection(*trusted) if trusted else set()
-        held = authority.held_of(data)
-        now = self._clock.now()
-        step = next_step(held, now, everywhere, self._names, self._terms)
+        held, now = authority.held_of(data), self._clock.now()
+        trusted = self._memory.settled(_everywhere(injected), now, self._terms)
+        step = next_step(held, now, trusted, self._names, self._terms)
         if step is not RotationStep.NONE and (obj is None or self._leads()):
             data = authority.carried_out(step, data, now, self._names, self._terms)
             data = await self._write(obj, data)
@@ -132,16 +136,22 @@ class OwnCertificates:
     def __init__(self, names: Collection[str], terms: CertificateTerms, clock: Clock) -> None:
         self._names, self._terms, self._clock = tuple(names), terms, clock
         self._data: dict[str, bytes] = {}
+        self._memory = TrustMemory()
 
     async def current(self, injected: Sequence[bytes]) -> tuple[CertificatePair, bytes | None]:
         """Return the certificate, made anew when a third of its life is left."""
         authority = _authority_module()
-        trusted = [authority.fingerprints(bundle) for bundle in injected]
-        everywhere = set.intersection(*trusted) if trusted else set()
         held, now = authority.held_of(self._data), self._clock.now()
-        step = next_step(held, now, everywhere, self._names, self._terms)
+        trusted = self._memory.settled(_everywhere(injected), now, self._terms)
+        step = next_step(held, now, trusted, self._names, self._terms)
         self._data = authority.carried_out(step, self._data, now, self._names, self._terms)
         return CertificatePair(self._data[CERTIFICATE], self._data[KEY]), self._data[CA]
+
+
+def _everywhere(injected: Sequence[bytes]) -> set[str]:
+    """Return the fingerprints of the authorities that are in every bundle."""
+    found = [_authority_module().fingerprints(bundle) for bundle in injected]
+    return set.intersection(*found) if found else set()
 
 
 def _data(obj: Json | None) -> dict[str, bytes]:

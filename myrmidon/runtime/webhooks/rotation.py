@@ -89,14 +89,38 @@ class HeldCertificates:
     """The host names in the serving certificate."""
 
 
+class TrustMemory:
+    """Since when every configuration has trusted an authority, as far as this process has seen.
+
+    The time counts from the injection, not from the making of the authority: it may have been
+    injected late, by another replica or after an outage.  A process that has just started waits anew,
+    which only delays a rotation.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[str, datetime] = {}
+
+    def settled(
+        self, injected: Collection[str], now: datetime, terms: CertificateTerms
+    ) -> frozenset[str]:
+        """Return the authorities that every API server must have read by now.
+
+        ``injected`` are those that every configuration has at this moment.
+        """
+        self._since = {each: self._since.get(each, now) for each in injected}
+        return frozenset(
+            each for each, since in self._since.items() if now - since >= terms.propagation
+        )
+
+
 def next_step(
     held: HeldCertificates | None,
     now: datetime,
-    injected: Collection[str],
+    trusted: Collection[str],
     names: Collection[str],
     terms: CertificateTerms,
 ) -> RotationStep:
-    """Return what to do next; ``injected`` are the authorities that every configuration trusts.
+    """Return what to do next; ``trusted`` are the authorities that every API server has read.
 
     ``names`` are the host names by which the API servers reach the webhooks.
     """
@@ -104,7 +128,7 @@ def next_step(
         return RotationStep.CREATE
     newest = held.authorities[0]
     if held.issuer != newest.fingerprint:
-        arrived = newest.fingerprint in injected and now - newest.made_at >= terms.propagation
+        arrived = newest.fingerprint in trusted
         is_over = held.serving.ends_at <= now or held.issuer not in _fingerprints(held)
         return RotationStep.SERVE if arrived or is_over else RotationStep.NONE
     if held.serving.is_due(now) or not set(names) <= held.names:

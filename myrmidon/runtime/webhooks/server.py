@@ -12,11 +12,14 @@ import orjson
 from aiohttp import web
 
 from myrmidon.errors import UsageError
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.process.health import parse_address
 from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
 
 _BODY_BYTES_MAX = 16 * 2**20  # a review has two objects of up to 3 MiB, escaped
 _JSON = "application/json"
+_SHUTDOWN_SECONDS_MAX = 5.0
+_TURNS = 3
 
 
 @asynccontextmanager
@@ -34,7 +37,9 @@ async def serving_webhooks(
         return _answer(*await dispatch.answer(request.path, body))
 
     application.router.add_post("/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None, keepalive_timeout=90)
+    runner = web.AppRunner(
+        application, access_log=None, keepalive_timeout=90, shutdown_timeout=_SHUTDOWN_SECONDS_MAX
+    )
     await runner.setup()
     host, port = parse_address(address)
     try:
@@ -48,7 +53,23 @@ async def serving_webhooks(
             ) from error
         yield f"{host or '127.0.0.1'}:{runner.addresses[0][1]}"
     finally:
-        await runner.cleanup()
+        await _close(runner)
+
+
+async def _close(runner: web.AppRunner) -> None:
+    """Answer the requests under way, then close all connections.
+
+    A TLS connection would wait for the other side to say goodbye, longer than the event loop runs.
+    """
+    server = runner.server
+    transports = [each.transport for each in server.connections] if server is not None else []
+    await runner.cleanup()
+    for transport in transports:
+        if transport is not None:
+            transport.abort()
+    clock = LoopClock()
+    for _ in range(_TURNS):
+        await clock.sleep(0)  # the event loop closes their sockets
 
 
 def _answer(status: int, body: object) -> web.Response:

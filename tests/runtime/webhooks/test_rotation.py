@@ -12,6 +12,7 @@ from myrmidon.runtime.webhooks.rotation import (
     HeldCertificates,
     Issued,
     RotationStep,
+    TrustMemory,
     next_step,
 )
 
@@ -41,9 +42,9 @@ def held(
     return HeldCertificates(tuple(authorities), issued("s", serving, TERMS.serving), issuer, names)
 
 
-def step(found: HeldCertificates | None, injected: tuple[str, ...] = ("ca-0",)) -> RotationStep:
+def step(found: HeldCertificates | None, trusted: tuple[str, ...] = ("ca-0",)) -> RotationStep:
     """Return the next step now."""
-    return next_step(found, NOW, injected, NAMES, TERMS)
+    return next_step(found, NOW, trusted, NAMES, TERMS)
 
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -67,13 +68,22 @@ def test_a_certificate_for_other_names_is_replaced() -> None:
 
 
 def test_a_new_authority_signs_only_after_it_is_trusted_everywhere() -> None:
-    """Injected, and the time for API servers to read it has passed."""
-    young, ready = timedelta(seconds=29), timedelta(seconds=30)
+    """Injected, and the time for API servers to read it has passed since then."""
     assert step(held(6 * HOUR)) is RotationStep.ADD
-    both = held(ready, 6 * HOUR, issuer="ca-1")
-    assert step(both, injected=("ca-1",)) is RotationStep.NONE
-    assert step(held(young, 6 * HOUR, issuer="ca-1")) is RotationStep.NONE
+    both = held(MINUTE, 6 * HOUR, issuer="ca-1")
+    assert step(both, trusted=("ca-1",)) is RotationStep.NONE
     assert step(both) is RotationStep.SERVE
+
+
+def test_trust_counts_from_the_injection() -> None:
+    """Also if it was late; an authority that is taken out and put back begins anew."""
+    memory = TrustMemory()
+    second = timedelta(seconds=1)
+    assert memory.settled(["a"], NOW, TERMS) == set()
+    assert memory.settled(["a", "b"], NOW + 29 * second, TERMS) == set()
+    assert memory.settled(["a", "b"], NOW + 30 * second, TERMS) == {"a"}
+    assert memory.settled(["b"], NOW + 59 * second, TERMS) == {"b"}
+    assert memory.settled(["a", "b"], NOW + 60 * second, TERMS) == {"b"}
 
 
 def test_an_old_authority_leaves_when_every_replica_has_the_new_certificate() -> None:
@@ -85,8 +95,8 @@ def test_an_old_authority_leaves_when_every_replica_has_the_new_certificate() ->
 def test_a_certificate_that_is_over_is_replaced_at_once() -> None:
     """Nothing can get worse: after a long pause, or if its authority was removed by hand."""
     over = held(timedelta(0), 6 * HOUR, serving=3 * HOUR, issuer="ca-1")
-    assert step(over, injected=()) is RotationStep.SERVE
-    assert step(held(timedelta(0), issuer=""), injected=()) is RotationStep.SERVE
+    assert step(over, trusted=()) is RotationStep.SERVE
+    assert step(held(timedelta(0), issuer=""), trusted=()) is RotationStep.SERVE
 
 
 @pytest.mark.parametrize("name", ["authority", "serving"])
@@ -100,22 +110,29 @@ def test_terms_that_leave_no_time_for_a_rotation_are_refused(name: str) -> None:
     st.lists(st.integers(0, 29), min_size=1, max_size=40),
     st.lists(st.integers(0, 599), min_size=1, max_size=40),
     st.integers(10, 60),
+    st.lists(st.integers(0, 180), min_size=1, max_size=20),
 )
 @settings(max_examples=40)
 def test_every_api_server_trusts_every_replica_at_every_moment(
-    propagations: list[int], reloads: list[int], poll: int
+    propagations: list[int], reloads: list[int], poll: int, injections: list[int]
 ) -> None:
     """Hours of rotations, with any delay of the two that the terms allow.
 
-    An API server sees a bundle up to ``propagation`` after it was injected, a replica loads a
-    certificate up to ``overlap`` after it was stored; the leader looks every ``poll`` seconds.
+    A bundle is injected some minutes after it was stored; an API server sees it up to
+    ``propagation`` after that; a replica loads a certificate up to ``overlap`` after it was stored;
+    the leader looks every ``poll`` seconds.
     """
     bundles: list[tuple[datetime, frozenset[str]]] = []  # injected, with the time of it
+    stored, stored_at, memory = frozenset[str](), NOW, TrustMemory()
     servings: list[tuple[datetime, str, datetime]] = []  # stored: when, issuer, end
     now, made, state = NOW, 0, None
     for _ in range(4 * 3600 // poll):
+        late = timedelta(seconds=injections[made % len(injections)])
+        if stored and now - stored_at >= late and (not bundles or bundles[-1][1] != stored):
+            bundles.append((now, stored))
         injected = bundles[-1][1] if bundles else frozenset()
-        todo = next_step(state, now, injected, NAMES, TERMS)
+        trusted = memory.settled(injected, now, TERMS)
+        todo = next_step(state, now, trusted, NAMES, TERMS)
         if todo in (RotationStep.CREATE, RotationStep.ADD):
             made += 1
             fresh = Issued(f"ca-{made}", now, now + TERMS.authority / 6)
@@ -136,14 +153,15 @@ def test_every_api_server_trusts_every_replica_at_every_moment(
         assert state is not None
         if todo is not RotationStep.NONE:
             servings.append((now, state.issuer, state.serving.ends_at))
-            bundles.append((now, frozenset(each.fingerprint for each in state.authorities)))
+            stored = frozenset(each.fingerprint for each in state.authorities)
+            stored_at = now
         slow = timedelta(seconds=propagations[made % len(propagations)])
         lazy = timedelta(seconds=reloads[made % len(reloads)])
-        seen = [bundle for at, bundle in bundles if at <= now - slow] or [bundles[0][1]]
+        seen = [bundle for at, bundle in bundles if at <= now - slow]
         used = [(issuer, end) for at, issuer, end in servings if at <= now - lazy] or [
             servings[0][1:]
         ]
-        for issuer, end in (used[-1], servings[-1][1:]):
+        for issuer, end in (used[-1], servings[-1][1:]) if seen else ():
             assert issuer in seen[-1]
             assert end > now
         now += timedelta(seconds=poll)
