@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PURE_TESTS := tests/api tests/generate tests/patch tests/sets tests/fsm tests/mistakes tests/test_errors.py
-PURE := myrmidon/errors/*,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/fsm/*
+PURE_TESTS := tests/admission tests/api tests/generate tests/patch tests/sets tests/versions tests/fsm tests/mistakes tests/test_errors.py
+PURE := myrmidon/admission/*,myrmidon/errors/*,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/versions/*,myrmidon/fsm/*
 RUNNABLE := $(VENV)/.runnable
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Says what to do where venv or Python 3.11 is missing, as on a fresh Debian or macOS.
@@ -50,7 +50,7 @@ docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 
 test: $(INSTALLED)  ## Everything that needs no cluster
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint docs coverage
-	$(BIN)/python -m pytest -n 2 -m "not cluster and not first_day" $(addprefix --ignore=,$(PURE_TESTS))
+	$(BIN)/python -m pytest -n 2 -m "not cluster and not first_day and not long" $(addprefix --ignore=,$(PURE_TESTS))
 
 coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
 	$(BIN)/coverage run -m pytest $(PURE_TESTS)
@@ -64,7 +64,11 @@ bench-core: $(INSTALLED)  ## What a decision and an import cost
 
 test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the first run
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
-	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
+	$(BIN)/python -m pytest -n 0 -m "cluster and not long" || [ $$? -eq 5 ]  # 5: no tests
+
+test-long: $(INSTALLED)  ## Minutes of load on a real API server: certificates that rotate all the time
+	$(BIN)/python -m tests.cluster.controlplane --build
+	$(BIN)/python -m pytest -n 0 -o faulthandler_timeout=0 -m long
 
 test-first-day: $(INSTALLED)  ## From a wheel to an image that runs on a real API server; needs the network and root
 	$(BIN)/python -m tests.cluster.controlplane --build
@@ -78,4 +82,4 @@ soak: $(INSTALLED)    ## Faults for SOAK_MINUTES (10) on a real API server: thre
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m tests.soak
 
-.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-first-day test-fresh soak
+.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-long test-first-day test-fresh soak

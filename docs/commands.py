@@ -1,9 +1,9 @@
 """Write the reference of the commands from their parsers: ``python docs/commands.py``."""
 
 import argparse
-import importlib
 from pathlib import Path
 
+from myrmidon.cli.commands import command_module
 from myrmidon.cli.main import COMMANDS, EXIT_CODES
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
@@ -29,7 +29,7 @@ def page() -> str:
 
 
 def _section(name: str, summary: str) -> str:
-    module = importlib.import_module(f"myrmidon.cli.commands.{name}")
+    module = command_module(name)
     parser = argparse.ArgumentParser(
         prog=f"myrmidon {name}",
         description=module.__doc__,

@@ -2,15 +2,17 @@
 
 The names that the author of a controller needs are here:
 
-    a resource       Resource, Model, Status, ExternalStatus, Column, Scale, Rule, Unstructured
+    a resource       Resource, Model, Status, ExternalStatus, Column, Scale, Rule, Immutable,
+                     one_of, Unstructured
     its controller   Controller, state, Fork, Context, OutputSet, ControllerOptions,
                      ClaimController, Permission
     ready-made parts when_children_ready, delete_children_foreground, delete_children_in_reverse,
                      rolling, revised, adopt_by_selector, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
+    admission        validates, defaults, Admission, AdmissionRequest, AdmissionContext
     other systems    External, ExternalRefusedError
     other objects    kinds, Kind, ObjectRef, Manages, Reads, Watch, Index, changed, Channel, hashed_name
-    running it       Manager, ManagerOptions
+    running it       Manager, ManagerOptions, WebhookOptions
 
 Each name is loaded when it is first used, so that the embedded server and the command line, which
 need few of them, start fast.  Import everything else from its own package.  A package imports only
@@ -20,9 +22,11 @@ from packages above it in this list:
     api        names, objects, conditions, types    pure
     patch      merge, compare and diff JSON         pure
     sets       outputs, and the request for each    pure
+    versions   conversion between versions          pure
     fsm        states, results, the walk            pure
     io         client, watches, cache, applicator   network
     apiserver  an API server in the process         for development and tests
+    admission  validators and defaults              pure
     runtime    queue, workers, manager              joins fsm and io
     generate   CRDs, roles, state diagrams          pure
     testing    harness, virtual time                for tests
@@ -33,11 +37,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from myrmidon.admission.declarations import defaults, validates
+    from myrmidon.admission.requests import AdmissionContext, AdmissionRequest
+    from myrmidon.admission.rules import Admission
     from myrmidon.api.objects import kinds
     from myrmidon.api.objects.conditions import Condition, ConditionValue
     from myrmidon.api.objects.refs import Kind, ObjectRef
     from myrmidon.api.typed.markers import Column, Rule, Scale
     from myrmidon.api.typed.model import Model
+    from myrmidon.api.typed.ready_made_rules import Immutable, one_of
     from myrmidon.api.typed.resource import Resource
     from myrmidon.api.typed.status import ExternalStatus, Status
     from myrmidon.api.typed.unstructured import Unstructured
@@ -73,13 +81,18 @@ if TYPE_CHECKING:
     from myrmidon.fsm.machine.states import Fork, state
     from myrmidon.runtime.manager import Manager
     from myrmidon.runtime.options import ManagerOptions
+    from myrmidon.runtime.webhooks.options import WebhookOptions
     from myrmidon.sets.outputs.options import ApplyOptions
     from myrmidon.sets.outputs.output_set import OutputSet
 
 _HOMES = {
+    "myrmidon.admission.declarations": ("defaults", "validates"),
+    "myrmidon.admission.requests": ("AdmissionContext", "AdmissionRequest"),
+    "myrmidon.admission.rules": ("Admission",),
     "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
     "myrmidon.api.typed.markers": ("Column", "Rule", "Scale"),
     "myrmidon.api.typed.model": ("Model",),
+    "myrmidon.api.typed.ready_made_rules": ("Immutable", "one_of"),
     "myrmidon.api.objects.refs": ("Kind", "ObjectRef"),
     "myrmidon.api.typed.resource": ("Resource",),
     "myrmidon.api.typed.status": ("ExternalStatus", "Status"),
@@ -116,6 +129,7 @@ _HOMES = {
     ),
     "myrmidon.runtime.manager": ("Manager",),
     "myrmidon.runtime.options": ("ManagerOptions",),
+    "myrmidon.runtime.webhooks.options": ("WebhookOptions",),
     "myrmidon.sets.outputs.options": ("ApplyOptions",),
     "myrmidon.sets.outputs.output_set": ("OutputSet",),
 }
@@ -132,6 +146,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Admission",
+    "AdmissionContext",
+    "AdmissionRequest",
     "ApplyOptions",
     "Cause",
     "Channel",
@@ -148,6 +165,7 @@ __all__ = [
     "ExternalStatus",
     "Failed",
     "Fork",
+    "Immutable",
     "Index",
     "Kind",
     "Lookup",
@@ -170,9 +188,11 @@ __all__ = [
     "Unstructured",
     "Wait",
     "Watch",
+    "WebhookOptions",
     "adopt_by_selector",
     "annotations_changed",
     "changed",
+    "defaults",
     "delete_children_foreground",
     "delete_children_in_reverse",
     "exists",
@@ -181,8 +201,10 @@ __all__ = [
     "hashed_name",
     "kinds",
     "labels_changed",
+    "one_of",
     "revised",
     "rolling",
     "state",
+    "validates",
     "when_children_ready",
 ]

@@ -1,4 +1,4 @@
-"""Runs web applications: branches, waits, a status field and a finalizer.
+"""Runs web applications: branches, waits, a status field, a finalizer and a validator.
 
                             ┌──▶ exposed   when it has hosts
 configured ──▶ deployed ────┤
@@ -8,11 +8,13 @@ deregistered                               when it is deleted
 """
 
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, Self
 
 from pydantic import Field
 
 from myrmidon import (
+    AdmissionContext,
+    AdmissionRequest,
     Context,
     Controller,
     Done,
@@ -24,6 +26,7 @@ from myrmidon import (
     Wait,
     kinds,
     state,
+    validates,
 )
 from myrmidon.api import Json
 
@@ -63,6 +66,61 @@ class WebApp(
     },
 ):
     """A web application: a Deployment, a Service and, when it has hosts, an Ingress."""
+
+    @validates()
+    async def hosts_are_free(
+        self, request: AdmissionRequest["WebApp"], ctx: AdmissionContext
+    ) -> None:
+        """No other application has one of the hosts.
+
+        It looks at other objects, so it must be Python.  What concerns the object alone is in the
+        model, and the API server checks it without a webhook.
+        """
+        for other in await ctx.list(WebApp, namespace=""):
+            if (other.namespace, other.name) == (self.namespace, self.name):
+                continue
+            for index, host in enumerate(self.spec.hosts):
+                if host in other.spec.hosts:
+                    request.refuse(f"spec.hosts[{index}]", f"is a host of {key_of(other)}")
+
+
+class WebAppV1Beta1Spec(Model):
+    """What the user asked for in v1beta1: one host, and a number of pods called size."""
+
+    image: str = Field(min_length=1)
+    """The image to run."""
+    size: int = Field(default=1, ge=0, le=50)
+    """How many pods run it."""
+    host: str | None = None
+    """The host name of its Ingress; without one there is no Ingress."""
+
+
+class WebAppV1Beta1(
+    Resource[WebAppV1Beta1Spec, WebAppStatus],
+    version="v1beta1",
+    converts=WebApp,
+    deprecated="demo.myrmidon.dev/v1beta1 WebApp is deprecated; use v1, which has several hosts",
+):
+    """A web application as it was written before v1.
+
+    Further hosts of an application are kept in an annotation while it is shown as v1beta1.
+    """
+
+    def to_hub(self) -> WebApp:
+        """Return it as v1."""
+        old = self.spec
+        hosts = [old.host] if old.host else []
+        return WebApp(
+            name=self.name, spec=WebAppSpec(image=old.image, replicas=old.size, hosts=hosts)
+        )
+
+    @classmethod
+    def from_hub(cls, hub: WebApp) -> Self:
+        """Return a v1 as v1beta1: with the first host."""
+        spec = WebAppV1Beta1Spec(image=hub.spec.image, size=hub.spec.replicas)
+        if hub.spec.hosts:
+            spec.host = hub.spec.hosts[0]
+        return cls(name=hub.name, spec=spec)
 
 
 # ------------------------------------------------------------------------- the registry

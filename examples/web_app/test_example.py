@@ -2,9 +2,18 @@
 
 from pathlib import Path
 
-from examples.web_app.controller import InMemoryRegistry, WebApp, WebApps, WebAppSpec
+import pytest
+
+from examples.web_app.controller import (
+    InMemoryRegistry,
+    WebApp,
+    WebApps,
+    WebAppSpec,
+    WebAppV1Beta1,
+)
 from myrmidon import kinds
-from myrmidon.testing import Cluster
+from myrmidon.errors import InvalidError
+from myrmidon.testing import Cluster, Harness, check_conversions
 from myrmidon.testing.pytest_plugin import MakeCluster
 
 SAMPLE = Path(__file__).parent / "sample.yaml"
@@ -21,6 +30,25 @@ def test_the_sample_becomes_ready(harness: MakeCluster) -> None:
     assert cluster.require(WebApp, "shop").status.url == "http://shop.example.com"
     assert cluster.condition(WebApp, "backoffice", "Hidden") is not None
     cluster.at_rest()
+
+
+def test_versions_convert_without_loss() -> None:
+    """v1beta1 has one host; the others are kept in an annotation."""
+    check_conversions(WebApp, lost=["spec.hosts"], max_examples=20)
+
+
+def test_an_application_may_be_written_as_v1beta1() -> None:
+    """The controller sees v1; an edit as v1beta1 keeps the hosts that only v1 has."""
+    hosts = ["shop.example.com", "www.example.com"]
+    with Harness(WebApps()) as cluster:
+        cluster.apply(app(hosts=hosts))
+        cluster.settle()
+        cluster.patch(WebAppV1Beta1, "shop", {"spec": {"size": 2}})
+        cluster.settle()
+
+        assert cluster.require(kinds.DEPLOYMENT, "shop")["spec"]["replicas"] == 2
+        assert cluster.require(WebApp, "shop").spec.hosts == hosts
+        assert cluster.require(WebAppV1Beta1, "shop").status.url == "http://shop.example.com"
 
 
 def test_it_is_deployed_when_all_replicas_run(harness: MakeCluster) -> None:
@@ -50,6 +78,20 @@ def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
     assert cluster.require(WebApp, "shop").status.url is None
     assert cluster.require(kinds.DEPLOYMENT, "shop")["spec"]["replicas"] == 3
     assert registry.urls == {}
+
+
+def test_a_host_belongs_to_one_application() -> None:
+    """The validator reads the other applications; the Harness calls it in the process."""
+    with Harness(WebApps()) as cluster:
+        cluster.apply(app(hosts=["shop.example.com"]))
+        cluster.settle()
+        second = WebAppSpec(image="second:1", hosts=["shop.example.com"])
+        with pytest.raises(InvalidError, match=r"spec\.hosts\[0\]: .*is a host of default/shop"):
+            cluster.apply(WebApp(name="second", spec=second))
+
+        cluster.patch(WebApp, "shop", {"spec": {"replicas": 2}})
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
 
 
 def test_its_finalizer_waits_for_the_registry(harness: MakeCluster) -> None:

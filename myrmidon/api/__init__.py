@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Scale,
     )
     from myrmidon.api.typed.model import Model
+    from myrmidon.api.typed.ready_made_rules import Immutable, one_of
     from myrmidon.api.typed.resource import Resource, status_patch
     from myrmidon.api.typed.scalars import Base64, Duration, IntOrString, Quantity
     from myrmidon.api.typed.status import ExternalStatus, Status
@@ -42,6 +43,7 @@ _TYPED = {
     "Duration": "myrmidon.api.typed.scalars",
     "Embedded": "myrmidon.api.typed.markers",
     "ExternalStatus": "myrmidon.api.typed.status",
+    "Immutable": "myrmidon.api.typed.ready_made_rules",
     "IntOrString": "myrmidon.api.typed.scalars",
     "ListMap": "myrmidon.api.typed.markers",
     "ListSet": "myrmidon.api.typed.markers",
@@ -54,6 +56,7 @@ _TYPED = {
     "Scale": "myrmidon.api.typed.markers",
     "Status": "myrmidon.api.typed.status",
     "Unstructured": "myrmidon.api.typed.unstructured",
+    "one_of": "myrmidon.api.typed.ready_made_rules",
     "status_patch": "myrmidon.api.typed.resource",
 }
 
@@ -76,6 +79,7 @@ __all__ = [
     "ExternalStatus",
     "HttpRequest",
     "HttpResponse",
+    "Immutable",
     "IntOrString",
     "Json",
     "Kind",
@@ -98,5 +102,6 @@ __all__ = [
     "Transport",
     "Unstructured",
     "Verb",
+    "one_of",
     "status_patch",
 ]

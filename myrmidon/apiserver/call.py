@@ -18,6 +18,7 @@ from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
+from myrmidon.apiserver.resources.conversions import Conversions
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
 from myrmidon.apiserver.store import ObjectStore, Record
@@ -44,6 +45,7 @@ class Core:
     accounts: AccountTokens
     tokens: Tokens = field(default_factory=Tokens)
     admission: list["AdmissionStep"] = field(default_factory=list)
+    conversions: Conversions = field(default_factory=Conversions)
 
 
 class Draws:
@@ -158,7 +160,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Admission:
+class PendingWrite:
     """A write before it is stored.  ``obj`` is None for a delete, ``old`` is None for a create."""
 
     call: Call
@@ -171,10 +173,10 @@ class Admission:
 class AdmissionStep(Protocol):
     """Inspects a write before it is stored, and may change or refuse it."""
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Return a changed object, or None to leave it as it is; raise ``Failure`` to refuse."""
         ...
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Check the final object; raise ``Failure`` to refuse the write."""
         ...

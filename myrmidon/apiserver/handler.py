@@ -34,8 +34,9 @@ from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
 from myrmidon.apiserver.golang.durations import parse_duration
 from myrmidon.apiserver.memo import RequestMemo
-from myrmidon.apiserver.outcomes import Outcome, Question
+from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question
 from myrmidon.apiserver.read_memo import SHARED_READS
+from myrmidon.apiserver.resources.conversions import ConversionNeeded
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
 from myrmidon.apiserver.verbs.dispatch import act, failed
@@ -92,6 +93,8 @@ class Handler:
             return failed(failure, form=failure_form(request.headers.get("accept", "")))
         except WebhookNeeded as ask:
             return Question(ask.key, ask.question, draws)
+        except ConversionNeeded as needed:
+            return ConversionQuestion(needed, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
         query: dict[str, str] = {}

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.failures import Failure
+from myrmidon.apiserver.resources.conversions import ConversionNeeded
 from myrmidon.apiserver.watches import OpenWatch
 
 WAIT_SECONDS = 3.0
@@ -30,4 +31,12 @@ class Question:
     draws: Draws  # the time and uids that the next run must see again
 
 
-Outcome: TypeAlias = HttpResponse | OpenWatch | WaitFor | Question
+@dataclass(frozen=True, slots=True)
+class ConversionQuestion:
+    """Ask a webhook to convert objects, then run the request again."""
+
+    needed: ConversionNeeded
+    draws: Draws
+
+
+Outcome: TypeAlias = HttpResponse | OpenWatch | WaitFor | Question | ConversionQuestion

@@ -17,7 +17,7 @@ its timer.
 On a server without users, every request is made by the administrator; see ``auth.users``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -40,10 +40,12 @@ from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, U
 from myrmidon.apiserver.builtin.resource_types import builtin_types
 from myrmidon.apiserver.call import AdmissionStep, Core, Draws
 from myrmidon.apiserver.environment import CountingEnvironment, Environment
+from myrmidon.apiserver.failures import internal
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
-from myrmidon.apiserver.outcomes import Outcome, Question
+from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question
+from myrmidon.apiserver.resources.conversions import ReviewFunction
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.resources.start_objects import start_objects
 from myrmidon.apiserver.store import (
@@ -53,6 +55,7 @@ from myrmidon.apiserver.store import (
     StoreCheckpoint,
     StoredChange,
 )
+from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.errors import MalformedNameError
 
 _ROUNDS_MAX = 1000
@@ -120,6 +123,8 @@ class ApiServer:
         self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
         self._troupe = Troupe([DefinitionLifecycle(), *actors])
         self.settled: Callable[[], None] | None = None  # called at the end of settle()
+        self.webhook_client: Callable[[Mapping[str, Any]], Awaitable[Json]] | None = None
+        """Calls a webhook of this process: from its question to its reply.  None: over HTTP."""
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
@@ -159,8 +164,21 @@ class ApiServer:
             draws = outcome.draws
             draws.replies[outcome.key] = _ALLOWED
             outcome = self.handler.answer(request, user, draws)
+        if isinstance(outcome, ConversionQuestion):
+            return failed(internal("an actor of this server cannot wait for a conversion webhook"))
         assert isinstance(outcome, HttpResponse), f"{method} {path} cannot be answered at once"
         return outcome
+
+    def convert_with(self, resource: str, review: ReviewFunction) -> None:
+        """Convert the versions of ``<plural>.<group>`` with a function of this process.
+
+        It is called with a ConversionReview, instead of the webhook in the definition.
+        """
+        local = self.core.conversions.local
+        if local.get(resource) != review:
+            local[resource] = review
+            self._troupe.reconsider(resource)
+            self.settle()
 
     def create(self, manifest: Any) -> str:
         """Create the object of a manifest.  Return the error message, or ``""`` on success."""

@@ -19,6 +19,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources import representation
+from myrmidon.apiserver.resources.conversions import ConversionNeeded
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.resources.selection import Selection
 from myrmidon.apiserver.store import CompactedError, ObjectStore, Record, StoredChange
@@ -77,29 +78,48 @@ class OpenWatch:
             self._waiting.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
 
     def _begin(self) -> None:
-        for record in self.store.scan(self.resource, self._prefix):
+        existing = self.store.scan(self.resource, self._prefix)
+        representation.read_together(self.type, existing)
+        for record in existing:
             obj = representation.shown(self.type, record)
             if self._concerns(record) and self._selection.matches(self.type, obj):
                 self._waiting.append(self._line("ADDED", record))
 
     def take(self, until: int | None = None) -> list[bytes]:
         """Return the event lines since the last call; with ``until``, up to that revision."""
-        lines, self._waiting = self._waiting, []
+        lines = self.waiting()
         if self.over or self.cursor == self.store.revision:
             return lines
         try:
             changes = self.store.changes(self.resource, after=self.cursor)
         except CompactedError:
-            lines.append(self._expired())
-            self.over = True
+            lines.append(self.fail(self._expired()))
             return lines
         if until is not None:
             changes = [change for change in changes if change.revision <= until]
-        if changes:
+        try:
             with go_json.DeepStack():
-                lines += [line for line in map(self._event, changes) if line is not None]
-            self.cursor = changes[-1].revision
+                for change in changes:
+                    line = self._event(change)
+                    if line is not None:
+                        lines.append(line)
+                    self.cursor = change.revision
+        except ConversionNeeded:
+            self._waiting = lines
+            raise
+        except Failure as failure:
+            lines.append(self.fail(failure))
         return lines
+
+    def waiting(self) -> list[bytes]:
+        """Return the lines that are ready although a later one waits for a webhook."""
+        lines, self._waiting = self._waiting, []
+        return lines
+
+    def fail(self, failure: Failure) -> bytes:
+        """End the watch; return the line that says why."""
+        self.over = True
+        return go_json.encode({"type": "ERROR", "object": failure.to_json()})
 
     def bookmark(self) -> bytes | None:
         """Return a bookmark line, or None if the revision has not moved since the last bookmark."""
@@ -148,14 +168,13 @@ class OpenWatch:
         representation.remember(self.type, record, obj)
         return self._line("BOOKMARK", record)
 
-    def _expired(self) -> bytes:
-        failure = Failure(
+    def _expired(self) -> Failure:
+        return Failure(
             410,
             "Expired",
             f"too old resource version: {self.cursor} ({self.store.compacted + 1})",
             details=False,
         )
-        return go_json.encode({"type": "ERROR", "object": failure.to_json()})
 
 
 def _at(record: Record, revision: int) -> Record:

@@ -6,9 +6,10 @@ are.
 """
 
 import argparse
-import importlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from myrmidon.cli.main import COMMANDS, command_module
 
 
 class Option(NamedTuple):
@@ -31,14 +32,12 @@ class Command(NamedTuple):
 
 def commands() -> list[Command]:
     """Return every command as its parser declares it."""
-    from myrmidon.cli.main import COMMANDS  # noqa: PLC0415 - main imports the commands
-
     return [_command(name, summary) for name, summary in COMMANDS.items()]
 
 
 def _command(name: str, summary: str) -> Command:
     parser = argparse.ArgumentParser(prog=name)
-    importlib.import_module(f"myrmidon.cli.commands.{name}").add_arguments(parser)
+    command_module(name).add_arguments(parser)
     options, choices = [], list[str]()
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
         offered = tuple(map(str, action.choices or ()))

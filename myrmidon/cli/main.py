@@ -6,11 +6,12 @@ can.
 """
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import Any
 
 from myrmidon.cli.arguments.parser import Parser
@@ -27,6 +28,7 @@ COMMANDS = {
     "explain": "show where an object is in its graph and what it waits for",
     "reconcile": "ask for a pass over an object now",
     "release": "remove the finalizer of an object that its controller cannot delete",
+    "migrate-storage": "write all objects of a kind in its storage version",
     "graph": "draw the state graph of a controller",
     "generate": "write CRDs, roles and deployments from the controller classes",
     "completion": "print a completion script for bash, zsh or fish",
@@ -41,6 +43,11 @@ EXIT_CODES = {
     130: "interrupted by Ctrl-C before it was done",
 }
 """What the exit status of each command means; docs/reference/cli.md has the same table."""
+
+
+def command_module(name: str) -> ModuleType:
+    """Load the module of a command: that of ``migrate-storage`` is ``migrate_storage``."""
+    return import_module(f"myrmidon.cli.commands.{name.replace('-', '_')}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,7 +109,7 @@ def _run(arguments: list[str]) -> int:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == wanted:
-            module = importlib.import_module(f"myrmidon.cli.commands.{name}")
+            module = command_module(name)
             command.description = module.__doc__
             command.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(command)

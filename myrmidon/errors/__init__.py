@@ -40,6 +40,7 @@ MyrmidonError
   MissingObjectError       the object that should be patched does not exist
   ManagersUnknownError     a decision needs the managedFields of a live read
   UnfitObjectError         an object on the server does not fit its model
+  ConversionError          an object cannot be converted to another version of its kind
   UnknownClusterError      a child is on a remote cluster that the controller no longer declares
   UnreadableObjectError    an object on the server cannot be read at all
   ExternalRefusedError     an external system answered that it did not act
@@ -50,6 +51,7 @@ MyrmidonError
     ForbiddenError           403
       NamespaceTerminatingError  403, the namespace is being deleted
       QuotaExceededError         403, a ResourceQuota is used up
+      AdmissionDeniedError       403 or 400, a webhook or an admission policy refused the write
     NotFoundError            404
     ConflictError            409, the object has changed since it was read
       AlreadyExistsError       409, the object to create exists already
@@ -70,6 +72,7 @@ MyrmidonError
 
 from myrmidon.errors.api import (
     RETRY_AFTER_SECONDS_MAX,
+    AdmissionDeniedError,
     AlreadyExistsError,
     ApiError,
     BadRequestError,
@@ -87,6 +90,7 @@ from myrmidon.errors.api import (
     UnauthorizedError,
     UnknownFieldError,
     api_error,
+    is_denial,
     retry_seconds,
 )
 from myrmidon.errors.definitions import (
@@ -104,6 +108,7 @@ from myrmidon.errors.definitions import (
 from myrmidon.errors.external import ExternalRefusedError
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
+    ConversionError,
     DeletedAgainError,
     ManagersUnknownError,
     MissingObjectError,
@@ -154,6 +159,7 @@ from myrmidon.errors.transport import (
 
 __all__ = [
     "RETRY_AFTER_SECONDS_MAX",
+    "AdmissionDeniedError",
     "AlreadyExistsError",
     "AlreadyOwnedError",
     "AmbiguousError",
@@ -161,6 +167,7 @@ __all__ = [
     "BadRequestError",
     "ConditionError",
     "ConflictError",
+    "ConversionError",
     "DefinitionError",
     "DeletedAgainError",
     "ExpiredError",
@@ -221,5 +228,6 @@ __all__ = [
     "UnwatchedNamespaceError",
     "UsageError",
     "api_error",
+    "is_denial",
     "retry_seconds",
 ]

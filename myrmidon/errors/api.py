@@ -1,5 +1,6 @@
 """Refusals by the API server: one class per meaning, built from its answer by ``api_error``."""
 
+import re
 from collections.abc import Mapping
 from math import isnan
 from typing import Any
@@ -68,6 +69,10 @@ class QuotaExceededError(ForbiddenError):
     """403: a ResourceQuota is used up."""
 
 
+class AdmissionDeniedError(ForbiddenError):
+    """403 or 400: a webhook or an admission policy refused the write."""
+
+
 class NotFoundError(ApiError):
     """404: no such object, or no such kind."""
 
@@ -104,12 +109,13 @@ class ServerError(ApiError):
     """5xx: the server failed; a write may or may not have taken effect."""
 
 
-# These two refusals have no reason or cause of their own; only the text identifies them.
+# These refusals have no reason or cause of their own; only the text identifies them.
 _STRICT = "strict decoding error:"  # of fieldValidation=Strict
 _TYPED = (
     "failed to create typed patch object"  # of a server-side apply that does not fit the schema
 )
 _UNDECLARED = "field not declared in schema"
+_DENIED = re.compile(r"(?:admission webhook|ValidatingAdmissionPolicy) .* denied (?:the )?request")
 
 _BY_STATUS: dict[int, type[ApiError]] = {
     400: BadRequestError,
@@ -139,6 +145,11 @@ def retry_seconds(asked: Any) -> float | None:
     return min(max(0.0, seconds), RETRY_AFTER_SECONDS_MAX)
 
 
+def is_denial(message: str) -> bool:
+    """Whether a webhook or an admission policy refused the write, by the text of the server."""
+    return _DENIED.search(message) is not None
+
+
 def api_error(
     status: int, body: Mapping[str, Any] | None, *, text: str = "", retry_after: float | None = None
 ) -> ApiError:
@@ -159,6 +170,8 @@ def api_error(
         kind = NamespaceTerminatingError
     elif status == 403 and "exceeded quota" in message:
         kind = QuotaExceededError
+    elif status in (400, 403) and is_denial(message):
+        kind = AdmissionDeniedError
     elif status in (400, 422) and _STRICT in message:
         kind = UnknownFieldError
     elif status == 500 and _TYPED in message:

@@ -105,6 +105,14 @@ class UnfitObjectError(MyrmidonError):
         super().__init__(f"{ref} does not fit its model: {'; '.join(problems)}")
 
 
+class ConversionError(MyrmidonError):
+    """An object cannot be converted to another version of its kind."""
+
+    def __init__(self, ref: str, version: str, problem: str) -> None:
+        self.ref, self.version, self.problem = ref, version, problem
+        super().__init__(f"{ref} cannot be converted to {version}: {problem}")
+
+
 class UnreadableObjectError(MyrmidonError):
     """An object on the server cannot be read: it is not JSON, or does not have an object's fields.
 

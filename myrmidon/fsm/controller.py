@@ -17,6 +17,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.conditions import RECONCILING, STALLED
 from myrmidon.api.objects.refs import Kind
 from myrmidon.api.typed.class_keywords import pass_on
+from myrmidon.api.typed.hubs import check_is_hub
 from myrmidon.api.typed.object_types import KindLike, is_defined_here, kind_of
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.typed.unstructured import Unstructured, unstructured
@@ -118,6 +119,7 @@ class Controller(Generic[R]):
         pass_on(cls, super().__init_subclass__, kwargs)
         resource = _resource_of(cls, kind)
         if resource is not None:
+            check_is_hub(cls.__name__, resource)
             cls.resource = resource
             found = kind_of(resource)
             assert found is not None, "_resource_of returns only classes that have a kind"

@@ -29,34 +29,38 @@ from itertools import chain
 from random import Random
 from typing import Any
 
-from aiohttp import web
-
+from myrmidon.admission.rules import Admission
+from myrmidon.admission.webhooks import declared_subjects
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
-from myrmidon.errors import MyrmidonError, UsageError
+from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.misuse.instances import check_is_controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.controller.gauges import set_gauges
 from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.controller.run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.observability.change_log import ChangeLog
+from myrmidon.runtime.observability.change_log import change_log
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
+from myrmidon.runtime.process import health
 from myrmidon.runtime.process.garbage import freeze_until
-from myrmidon.runtime.process.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.process.lag import LoopLag
-from myrmidon.runtime.process.supervision import Supervisor, Tasks, first_of
+from myrmidon.runtime.process.supervision import Supervisor, Tasks, ungrouped
 from myrmidon.runtime.startup.clients import Clients
 from myrmidon.runtime.startup.definitions import install_definitions
 from myrmidon.runtime.startup.preflight import not_served, patiently
 from myrmidon.runtime.startup.remotes import RemoteCluster
 from myrmidon.runtime.startup.same_kind import check_apart, check_together
+from myrmidon.runtime.startup.storage_migration import keep_migrated
+from myrmidon.runtime.webhooks.dispatch import Handler
+from myrmidon.runtime.webhooks.process_webhooks import ProcessWebhooks, handlers_of
 
 
 class Manager:
@@ -86,6 +90,11 @@ class Manager:
         self._runs: list[ControllerRun] = []
         self._process: Process | None = None
         self._controllers: list[Controller[Any]] = []
+        self._admissions: list[Admission[Any]] = []
+        self.handlers: dict[str, Handler] = {}
+        """Further webhooks by path, set before ``run``: async functions from JSON to JSON."""
+        self.webhooks: ProcessWebhooks | None = None
+        """The webhooks of the program; None if it declares none, and before ``run``."""
         self._transports: dict[str, Transport] = {}  # of remote clusters
         self._transport, self._clock = transport, clock or LoopClock()
         self._configuration = configuration
@@ -109,17 +118,20 @@ class Manager:
         self.addresses: dict[str, str] = {}
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
-    def add(self, controller: Controller[Any]) -> None:
-        """Add a controller.
+    def add(self, controller: Controller[Any] | Admission[Any]) -> None:
+        """Add a controller, or, before ``run``, an ``Admission`` with validators and defaults.
 
-        Its name must be its own.  Controllers of the same kind must not share a type of condition in
-        the status of their objects, ``Ready`` included.
+        Controllers differ in name.  Those of the same kind must not share a type of condition in the
+        status of their objects, ``Ready`` included.
 
         While the manager runs, the controller starts at once: it lists its kinds, and on a process
         that leads its workers start as soon as its caches are in sync.  Problems that would stop the
         process at its start (a missing role) are then reported in the log and in ``readyz``, and the
         check is repeated.  Controllers of the same kind must be added before ``run``.
         """
+        if isinstance(controller, Admission):
+            self._admissions.append(controller)
+            return
         check_is_controller(controller, "Manager.add")
         for other in self._controllers:
             check_together(controller, other)
@@ -143,10 +155,8 @@ class Manager:
         found = [one for one in self._controllers if one.name == name]
         if not found:
             listed = ", ".join(one.name for one in self._controllers) or "none"
-            raise UsageError(
-                f"the manager has no controller {name!r} (it has: {listed}).\n"
-                "  fix: use the name of the controller, not of its class"
-            )
+            said = f"the manager has no controller {name!r} (it has: {listed})."
+            raise UsageError(f"{said}\n  fix: use the name of the controller, not of its class")
         self._controllers.remove(found[0])
         for run in [one for one in self._runs if one.controller is found[0]]:
             await finish([run], self.options.shutdown_timeout.total_seconds())
@@ -174,14 +184,9 @@ class Manager:
 
         Raises the first error of the framework alone, without the ``ExceptionGroup`` around it.
         """
-        try:
+        with ungrouped():
             async with AsyncExitStack() as stack:
                 await self._run(stack)
-        except BaseExceptionGroup as group:
-            expected, surprises = group.split(MyrmidonError)
-            if surprises is not None or expected is None:
-                raise
-            raise first_of(expected) from None
 
     def stop(self) -> None:
         """Begin the shutdown: start no new passes, finish those under way, release the Lease."""
@@ -202,10 +207,7 @@ class Manager:
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
-        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None.
-
-        If several controllers reconcile the kind, the first that knows the object; ``views`` has all.
-        """
+        """Return an object of the snapshot, ``view("WebApp", "default/shop")``; None, or see ``views``."""
         return next(iter(self.views(kind, key)), None)
 
     def views(self, kind: str, key: str) -> list[ObjectView]:
@@ -223,10 +225,11 @@ class Manager:
         clients = self._clients
         await clients.open(stack, self._controllers, self._transport, self._configuration)
         await self._serve(stack)
-        remotes = self._remote_clusters()
+        remotes = {name: self._remote_cluster(name, at) for name, at in self._transports.items()}
         caches = self._caches = self._caches_of(clients.home)
         clients.home.remotes = {name: remote.client for name, remote in remotes.items()}
         caches.remotes = {name: remote.caches for name, remote in remotes.items()}
+        await self._open_webhooks(stack, caches)
         self._process = Process(
             options=self.options,
             client=clients.home,
@@ -239,7 +242,7 @@ class Manager:
             elected=clients.elected,
             remotes=remotes,
             definitions=() if self.options.install_crds else self._definitions,
-            changes=self._change_log(stack),
+            changes=change_log(self.options.change_log, self.options.on_write, self._log, stack),
             tracing=self._tracing,
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
@@ -265,20 +268,29 @@ class Manager:
             for task in background:
                 task.cancel()
 
-    def _change_log(self, stack: AsyncExitStack) -> ChangeLog | None:
-        path, on_write = self.options.change_log, self.options.on_write
-        if not path and on_write is None:
-            return None
-        changes = ChangeLog(path, on_write, self._log)
-        stack.callback(changes.close)
-        return changes
+    async def _open_webhooks(self, stack: AsyncExitStack, caches: Caches) -> None:
+        """Answer webhooks from here on: before this process leads, and before it writes anything."""
+        subjects = [*declared_subjects(map(type, self._controllers)), *self._admissions]
+        handlers = handlers_of(self._controllers, self.handlers, self.metrics.webhooks, self._log)
+        if not subjects and not handlers:
+            return
+        self.webhooks = ProcessWebhooks(
+            subjects,
+            handlers,
+            options=self.options.webhooks,
+            connection=self._clients.unfenced,
+            caches=caches,
+            namespaces=self.options.namespaces,
+            definitions=self._definitions,
+            clock=self._clock,
+            metrics=self.metrics.webhooks,
+            log=self._log,
+        )
+        self.addresses |= await self.webhooks.open(stack)
 
-    def _remote_clusters(self) -> dict[str, RemoteCluster]:
-        found: dict[str, RemoteCluster] = {}
-        for name, transport in self._transports.items():
-            client = self._clients.remote(name, transport)
-            found[name] = RemoteCluster(name, client, self._caches_of(client, name))
-        return found
+    def _remote_cluster(self, name: str, transport: Transport) -> RemoteCluster:
+        client = self._clients.remote(name, transport)
+        return RemoteCluster(name, client, self._caches_of(client, name))
 
     def _caches_of(self, client: Client, cluster: str = "") -> Caches:
         timing = self.options.watching
@@ -307,6 +319,8 @@ class Manager:
             tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
         for name, remote in remotes.items():
             tasks += supervisor.start(f"remote {name}", remote.caches.run)
+        if self.webhooks is not None:
+            tasks += self.webhooks.start(supervisor)
         for run in self._runs:
             run.start(supervisor)
         return tasks
@@ -328,6 +342,8 @@ class Manager:
         for run in starting:
             await run.working.wait()
         self._working.set()
+        if self.options.migrate_storage:
+            await keep_migrated(self._clients.home, self._definitions, self._clock, self._log)
 
     async def _wind_down(self, election: Tasks) -> None:
         """Let passes under way finish within ``shutdown_timeout``, then release the Lease.
@@ -348,51 +364,34 @@ class Manager:
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         """Serve probes and metrics; one server does both if the two addresses are equal."""
-        probes, metrics = self.options.health_addr, self.options.metrics_addr
-        tables: dict[str, list[web.RouteTableDef]] = {}
-        if probes:
-            tables.setdefault(probes, []).append(health_routes(self.checks))
-        if probes and self.options.trace:
-            tables[probes].append(trace_routes(self.views))
-        if metrics:
-            access, registry = self._clients.access, self.options.registry
-            routes = metrics_routes(self.metrics, self._refresh, access, registry)
-            tables.setdefault(metrics, []).append(routes)
+        options = self.options
+        tables = health.endpoints(
+            options.health_addr,
+            options.metrics_addr,
+            health.health_routes(self.checks),
+            health.metrics_routes(
+                self.metrics, self._refresh, self._clients.access, options.registry
+            ),
+            *([health.trace_routes(self.views)] if options.trace else []),
+        )
         for address, routes_of in tables.items():
-            bound = await stack.enter_async_context(serving(address, *routes_of))
-            self.addresses[address] = bound
+            opened = stack.enter_async_context(health.serving(address, *routes_of))
+            self.addresses[address] = bound = await opened
             self._log.info("serving", address=bound)
 
     def checks(self) -> dict[str, str | None]:
         """Return the checks of readyz: a name and the problem, None if the check passes."""
-        found: dict[str, str | None] = {}
-        for health in self._caches.health() if self._caches else ():
-            problem = None
-            if not health.is_synced:
-                problem = "not in sync"
-            elif health.staleness_seconds > self.options.stale_after.total_seconds():
-                problem = f"no message from the server for {health.staleness_seconds:.0f} s"
-            if problem is not None and health.fault is not None:
-                problem = f"{problem}: {health.fault}"
-            found[f"cache {health.scope}"] = problem
+        caches = self._caches.health() if self._caches else ()
+        found = health.cache_checks(caches, self.options.stale_after.total_seconds())
         for run in self._runs:
             found.update(run.checks())
+        if self.webhooks is not None:
+            found.update(self.webhooks.checks())
         if self._supervisor is not None:
             found.update(self._supervisor.checks())
-        elector = self._clients.elector
-        if elector is not None:
+        if (elector := self._clients.elector) is not None:
             found["leading" if elector.leads else "standby"] = None
         return found
 
     def _refresh(self) -> None:
-        """Set the gauges that are computed when the metrics are scraped."""
-        now = self._clock.monotonic()
-        self.metrics.loop_lag.set(self._lag.longest(now))
-        for loop in self.loops:
-            loop.pool.observing.queue_looked_at(loop.pool.queue, now)
-            self.metrics.stalled.labels(loop.controller.name).set(loop.stalled())
-        for health in self._caches.health() if self._caches else ():
-            kind = health.scope.kind
-            self.metrics.cache_objects.labels(*kind[:3]).set(health.objects)
-            self.metrics.unreadable.labels(*kind[:3]).set(health.unreadable)
-            self.metrics.cache_staleness.labels(*kind[:3]).set(health.staleness_seconds)
+        set_gauges(self.metrics, self.loops, self._caches, self._lag, self._clock.monotonic())

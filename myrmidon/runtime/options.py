@@ -18,6 +18,7 @@ from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.observability.change_log import OnWrite
 from myrmidon.runtime.reconcile.error_reports import OnError
+from myrmidon.runtime.webhooks.options import WebhookOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,10 @@ class ManagerOptions:
     the default registry of prometheus_client, in which ``Counter("orders_total", ...)`` is.  A metric
     whose name we have as well, such as ``process_cpu_seconds``, is left out.  None for none."""
 
+    webhooks: WebhookOptions | None = None
+    """How the validators and defaults of the program (``@validates``, ``@defaults``) are served to
+    the API server; None, the default, for not at all."""
+
     kubeconfig: str | None = None
     """The kubeconfig file; by default ``$KUBECONFIG``, then the service account of the pod, then
     ``~/.kube/config``."""
@@ -97,6 +102,10 @@ class ManagerOptions:
     that are there; needs the rights of ``myrmidon generate rbac --install-crds``.  With leader
     election only the leader does it.  Off by default: the definitions are compared with the schema
     that the cluster serves, and a warning in the log names the fields that are missing there."""
+    migrate_storage: bool = False
+    """Write all objects of the program's kinds in their storage version, in the background, as soon as
+    this process leads; see `myrmidon migrate-storage`.  Needs ``definitions`` of the manager, and the
+    rights to patch these definitions and their status.  Off by default."""
     watching: Timing = field(default_factory=Timing)
     """The timeouts and backoff of lists and watches."""
     stale_after: timedelta = timedelta(seconds=120)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         check_history,
         histories,
     )
+    from myrmidon.testing.properties.conversions import ConversionLawError, check_conversions
     from myrmidon.testing.properties.strategies import edits, resources, scripts
     from myrmidon.testing.simulation import (
         Plan,
@@ -84,6 +85,8 @@ _ON_FIRST_USE = {
     "SimulationResult": "simulation.result",
     "World": "simulation.world",
     "check_apply_laws": "properties.apply_laws",
+    "ConversionLawError": "properties.conversions",
+    "check_conversions": "properties.conversions",
     "check_converges": "properties.convergence",
     "check_history": "properties.convergence",
     "edits": "properties.strategies",
@@ -110,6 +113,7 @@ __all__ = [
     "ApplyLawError",
     "Break",
     "Cluster",
+    "ConversionLawError",
     "Crash",
     "Cut",
     "DeadlockError",
@@ -148,6 +152,7 @@ __all__ = [
     "World",
     "check_apply_laws",
     "check_converges",
+    "check_conversions",
     "check_history",
     "edits",
     "explore",

@@ -2,13 +2,12 @@
 
 import shutil
 import subprocess
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from myrmidon.cli.completions import commands
-from myrmidon.cli.main import COMMANDS, main
+from myrmidon.cli.main import COMMANDS, command_module, main
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -70,5 +69,5 @@ def test_other_shells_can_read_their_script(
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_each_command_has_an_example(name: str) -> None:
     """A line that can be typed."""
-    text = import_module(f"myrmidon.cli.commands.{name}").__doc__ or ""
+    text = command_module(name).__doc__ or ""
     assert f"myrmidon {name} " in text

@@ -126,3 +126,50 @@ def test_the_dockerfile_fits_the_folder(tmp_path: Path) -> None:
     (output / "Dockerfile").unlink()
     assert run("deploy", f"{program}:WebApps", "-o", str(output)) == 0
     assert not (output / "Dockerfile").exists()
+
+
+CHECKED = """\
+from pydantic import model_validator
+from myrmidon import Admission, Controller, Done, Model, Resource, Status, Unstructured
+from myrmidon import kinds, state, validates
+
+class Spec(Model):
+    @model_validator(mode="after")
+    def in_order(self):
+        return self
+
+class One(Resource[Spec, Status], group="one.example.com", version="v1"):
+    pass
+
+class Ones(Controller[One]):
+    @state(initial=True, condition="Made")
+    def made(self, one, out):
+        return Done()
+
+class PodRules(Admission[Unstructured], kind=kinds.POD):
+    @validates()
+    def check(self, pod):
+        pass
+"""
+
+
+def test_admission_classes_of_a_module_are_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of them, or those that are named; validators that are Python only are told."""
+    (tmp_path / "controller.py").write_text(CHECKED)
+
+    assert run("all", str(tmp_path), "--webhook-certs", "cert-manager") == 0
+    out, err = capsys.readouterr()
+    assert "name: validate.pods.core" in out
+    assert "kind: Issuer" in out
+    assert "One: the server does not run Spec.in_order, which is Python only" in err
+    assert run("deploy", str(tmp_path), "-o", str(tmp_path / "out")) == 0
+    assert "myrmidon[webhooks]" in (tmp_path / "out/Dockerfile").read_text()
+    capsys.readouterr()
+    assert run("all", f"{tmp_path}/controller.py:Ones") == 0
+    assert "WebhookConfiguration" not in capsys.readouterr().out
+    assert run("all", f"{tmp_path}/controller.py:Ones", "PodRules") == 0
+    assert "name: validate.pods.core" in capsys.readouterr().out
+    assert run("all", f"{tmp_path}/controller.py:Ones,PodRules") == 0
+    assert "name: validate.pods.core" in capsys.readouterr().out

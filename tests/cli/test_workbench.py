@@ -10,7 +10,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.cli.local.workbench import Workbench
-from myrmidon.errors import NotFoundError
+from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.testing.harness.generated_role import service_account
 from tests.cli.test_front_door import CONTROLLER
@@ -110,3 +110,34 @@ def test_samples_that_are_named_replace_those_beside_the_controller(tmp_path: Pa
             await bench.client.get(ObjectRef(kind, "a", "default"))
 
     asyncio.run(check())
+
+
+RULES = """
+from myrmidon import Admission, Unstructured, kinds, validates
+
+class ThingRules(Admission[Thing]):
+    @validates(reads=(kinds.CONFIG_MAP,))
+    async def is_small(self, thing, request, ctx):
+        limit = await ctx.get(kinds.CONFIG_MAP, "limit")
+        others = await ctx.list(kinds.CONFIG_MAP)
+        if limit and thing.spec.size > int(limit["data"]["size"]):
+            request.refuse("spec.size", f"is too large, by {len(others)} rule")
+"""
+
+
+def test_webhooks_are_called_in_the_process(tmp_path: Path) -> None:
+    """Also for samples, which are applied before the controllers run."""
+    (tmp_path / "controller.py").write_text(CONTROLLER + RULES)
+    sample = tmp_path / "sample.yaml"
+    limit = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: limit}\ndata: {size: '5'}\n---\n"
+
+    async def opened() -> None:
+        bench = Workbench(str(tmp_path), LoopClock())
+        await bench.open()
+        await bench._install_webhooks()
+
+    sample.write_text(limit + SAMPLE)
+    asyncio.run(opened())
+    sample.write_text(limit + SAMPLE.replace("size: 1", "size: 7"))
+    with pytest.raises(UsageError, match=r"spec\.size: Invalid value: 7: is too large, by 1 rule"):
+        asyncio.run(opened())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon import ControllerOptions, ManagerOptions
+from myrmidon import ControllerOptions, ManagerOptions, WebhookOptions
 from myrmidon.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -40,8 +40,12 @@ def told(value: Any) -> str:
 
 @pytest.mark.parametrize(
     ("options", "heading"),
-    [(ManagerOptions, "process"), (ControllerOptions, "a controller")],
-    ids=["manager", "controller"],
+    [
+        (ManagerOptions, "process"),
+        (WebhookOptions, "webhooks"),
+        (ControllerOptions, "a controller"),
+    ],
+    ids=["manager", "webhooks", "controller"],
 )
 def test_options_and_their_defaults(options: Any, heading: str) -> None:
     """All of them, in the order of the class, with the flag that sets them."""
@@ -93,7 +97,7 @@ def test_the_log_lines_of_the_page_exist() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_options_that_a_page_names_exist(page: Path) -> None:
     """Every keyword in ``ControllerOptions(...)`` and ``ManagerOptions(...)``."""
-    for options in (ControllerOptions, ManagerOptions):
+    for options in (ControllerOptions, ManagerOptions, WebhookOptions):
         known = {field.name for field in dataclasses.fields(options)}
         uses = re.findall(
             rf"{options.__name__}\(([^()]*)", re.sub(r'"[^"]*"', "", page.read_text())

@@ -10,6 +10,7 @@ import pytest
 import myrmidon
 import myrmidon.testing
 from myrmidon import Cause, ExternalStatus, Kind, Model, Resource, Status, Unstructured, kinds
+from myrmidon.api import Immutable
 from myrmidon.api.typed import markers, scalars
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.fsm.context import Relation
@@ -107,7 +108,7 @@ def test_every_type_of_a_field_is_listed() -> None:
         name
         for name, one in vars(markers).items()
         if getattr(one, "__module__", "") == markers.__name__
-    }
+    } | {Immutable.__name__}
 
     assert values <= set(vars(scalars))
     assert listed == values | {name for name in marks if name[0].isupper()} - {"Column", "Scale"}

@@ -34,6 +34,7 @@ class Definition:
     rules: tuple[Rule, ...] = ()
     description: str = ""
     versions: tuple[type[Any], ...] = ()  # further versions of the same kind
+    hub: type[Any] | None = None  # the version that this one converts to and from; None for a hub
     foreign: bool = False  # built in, or defined by another project: no CRD is generated
 
 

@@ -19,6 +19,7 @@ from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.definitions import Definition, define, foreign, mistake
 from myrmidon.api.typed.frozen import ReadOnlyError
+from myrmidon.api.typed.hubs import add_spoke, from_hub_definition
 from myrmidon.api.typed.markers import Column, Rule, Scale
 from myrmidon.api.typed.metadata import HasMetadata
 from myrmidon.api.typed.model import Model, problems_of, seal, unknown_fields
@@ -36,6 +37,9 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 
     With ``of``, the class describes a kind that exists already, and no definition is generated:
     ``class Certificate(Resource[CertificateSpec, Status], of=CERTIFICATE): ...``
+
+    With ``converts``, it is another version of a kind; see ``hubs``:
+    ``class WebAppV1Beta1(Resource[OldSpec, WebAppStatus], version="v1beta1", converts=WebApp): ...``
     """
 
     KIND: ClassVar[Kind]
@@ -69,7 +73,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         kind: str | None = None,
         plural: str | None = None,
         singular: str | None = None,
-        namespaced: bool = True,
+        namespaced: bool | None = None,
         short_names: Sequence[str] = (),
         categories: Sequence[str] = (),
         columns: Mapping[str, str | Column] | None = None,
@@ -77,9 +81,10 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         status_subresource: bool = True,
         selectable_fields: Sequence[str] = (),
         served: bool = True,
-        storage: bool = True,
+        storage: bool | None = None,
         deprecated: str | bool = False,
         versions: Sequence[type["Resource[Any, Any]"]] = (),
+        converts: type["Resource[Any, Any]"] | None = None,
         rules: Sequence[Rule] = (),
         **kwargs: Any,
     ) -> None:
@@ -88,34 +93,36 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         if any(isinstance(argument, TypeVar) for argument in arguments):
             return  # a generic base: its subclasses are the resources
         cls.SPEC, cls.STATUS = _checked_types(cls, arguments)
+        given: dict[str, Any] = {
+            "group": group,
+            "version": version,
+            "kind": kind,
+            "plural": plural,
+            "versions": versions,
+        }
         if of is not None:
-            given = {"group": group, "version": version, "kind": kind, "plural": plural}
-            more = {"columns": columns, "scale": scale, "versions": versions, "rules": rules}
+            more = {"columns": columns, "scale": scale, "rules": rules, "converts": converts}
             cls.DEFINITION = foreign(cls.__name__, of, {**given, **more})
             cls.KIND = of
             return
+        given |= {"singular": singular, "short_names": short_names, "categories": categories}
+        given |= {"namespaced": namespaced, "storage": storage}
         cls.DEFINITION = define(
             cls.__name__,
-            group=group,
-            version=version,
-            kind=kind,
-            plural=plural,
-            singular=singular,
-            namespaced=namespaced,
-            short_names=short_names,
-            categories=categories,
+            **_placed(cls.__name__, converts, given),
             columns=columns or {},
             scale=scale,
             status_subresource=status_subresource,
             selectable_fields=selectable_fields,
             served=served,
-            storage=storage,
             deprecated=deprecated,
-            versions=versions,
             rules=tuple(rules),
             description=(getdoc(cls) or "") if cls.__doc__ else "",
+            hub=converts,
         )
         cls.KIND = cls.DEFINITION.kind
+        if converts is not None:
+            add_spoke(cls, converts)
 
     def __init__(
         self,
@@ -323,6 +330,13 @@ def _from_mapping(resource: str, model: type[Model], part: str, value: Mapping[s
         f"  fix: write the fields of {model.__name__}, with names in camelCase, or pass "
         f"{part}={model.__name__}(...)"
     )
+
+
+def _placed(owner: str, hub: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a class statement: those of a spoke come from its hub as well."""
+    if hub is not None:
+        return from_hub_definition(owner, hub, given)
+    return given | {key: given[key] is not False for key in ("namespaced", "storage")}
 
 
 def _type_arguments(cls: type[Any]) -> tuple[Any, ...]:

@@ -60,6 +60,10 @@ class DefinitionLifecycle:
         elif change.deleted and change.resource in self._terminating:
             self._dirty[change.resource] = None
 
+    def reconsider(self, name: str) -> None:
+        """Serve a definition again although it has not changed."""
+        self._dirty[name] = None
+
     def act(self, server: ServerAccess) -> bool:
         """Reconcile the dirty definitions; return whether anything was written."""
         if not self._dirty:
@@ -197,4 +201,5 @@ def _serve(core: Core, definition: Json) -> None:
     from myrmidon.apiserver.custom.resource_types import served_types  # noqa: PLC0415 - see above
 
     names, group = definition["spec"]["names"], definition["spec"]["group"]
-    core.registry.install(served_types(definition), group=group, plural=names["plural"])
+    types = served_types(definition, core.conversions)
+    core.registry.install(types, group=group, plural=names["plural"])

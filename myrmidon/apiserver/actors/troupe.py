@@ -71,6 +71,11 @@ class Troupe:
                 failure = failure or error
         return wrote, failure
 
+    def reconsider(self, resource: str) -> None:
+        """Let the first actor, the life cycle of definitions, look at a definition again."""
+        self.actors[0].reconsider(resource)
+        self._stirred.add(0)
+
     def due(self) -> datetime | None:
         """Return the earliest time at which an actor acts without a change, or None."""
         earliest: datetime | None = None

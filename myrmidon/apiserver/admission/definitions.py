@@ -2,14 +2,14 @@
 
 from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.apiserver.builtin.definitions import CRDS
-from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.call import PendingWrite
 from myrmidon.apiserver.failures import Failure
 
 
 class DefinitionGuard:
     """The admission step that refuses new objects of a definition that is being deleted."""
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Refuse a create if the CustomResourceDefinition is terminating."""
         call = admission.call
         if admission.operation != "CREATE" or not call.type.custom:
@@ -29,5 +29,5 @@ class DefinitionGuard:
             name=name,
         )
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Do nothing."""

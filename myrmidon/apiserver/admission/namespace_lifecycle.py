@@ -1,7 +1,7 @@
 """Refuse objects in missing or terminating namespaces, and the deletion of system namespaces."""
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.call import PendingWrite
 from myrmidon.apiserver.failures import Failure, StatusCause, not_found
 
 _PROTECTED = frozenset({"default", "kube-system", "kube-public"})
@@ -10,7 +10,7 @@ _PROTECTED = frozenset({"default", "kube-system", "kube-public"})
 class NamespaceLifecycle:
     """The admission step for namespaces, like the plugin of that name in the real server."""
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Refuse a create if the namespace does not exist or is being deleted."""
         call = admission.call
         if admission.operation != "CREATE" or not call.type.kind.namespaced:
@@ -23,7 +23,7 @@ class NamespaceLifecycle:
             raise _terminating(admission, name)
         return None
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Refuse to delete the namespaces that every cluster needs."""
         call = admission.call
         if admission.operation != "DELETE" or call.type.stored_as != "namespaces":
@@ -40,7 +40,7 @@ class NamespaceLifecycle:
             )
 
 
-def _terminating(admission: Admission, namespace: str) -> Failure:
+def _terminating(admission: PendingWrite, namespace: str) -> Failure:
     kind = admission.call.type.kind
     resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
     assert admission.obj is not None

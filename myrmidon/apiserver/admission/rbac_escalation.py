@@ -16,7 +16,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.auth.rbac import GROUP, RoleAuthorizer
 from myrmidon.apiserver.auth.users import MASTERS, Attributes, User
-from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.failures import Failure, not_found
 
 _FIELDS = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
@@ -26,11 +26,11 @@ _PRINTED = ("APIGroups", "Resources", "NonResourceURLs", "ResourceNames", "Verbs
 class RightsGuard:
     """The admission step that refuses roles and bindings with more rights than their author has."""
 
-    def admit(self, admission: Admission) -> Json | None:  # noqa: ARG002 - this step only checks
+    def admit(self, admission: PendingWrite) -> Json | None:  # noqa: ARG002 - this step only checks
         """Leave the object as it is."""
         return None
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Raise a 403 if the role or binding grants rights that the user does not have."""
         call, obj = admission.call, admission.obj
         authorizer = call.core.authorizer
@@ -49,7 +49,7 @@ class RightsGuard:
             raise _refusal(call, obj, missing)
 
 
-def _given(admission: Admission, authorizer: RoleAuthorizer) -> Sequence[Json]:
+def _given(admission: PendingWrite, authorizer: RoleAuthorizer) -> Sequence[Json]:
     """Return the rules that the write newly grants.
 
     Empty if the rules do not change, or if the user may ``escalate`` or ``bind`` without having

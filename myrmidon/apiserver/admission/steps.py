@@ -5,10 +5,10 @@ A step is a plain object without I/O (``AdmissionStep``).  A step that needs a w
 """
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.call import PendingWrite
 
 
-def run_mutating(admission: Admission) -> Json | None:
+def run_mutating(admission: PendingWrite) -> Json | None:
     """Run ``admit`` of every step in order, and return the object as the steps left it."""
     for step in admission.call.core.admission:
         changed = step.admit(admission)
@@ -17,7 +17,7 @@ def run_mutating(admission: Admission) -> Json | None:
     return admission.obj
 
 
-def run_validating(admission: Admission) -> None:
+def run_validating(admission: PendingWrite) -> None:
     """Run ``check`` of every step; each may refuse the write."""
     for step in admission.call.core.admission:
         step.check(admission)

@@ -22,7 +22,7 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json, labels_of
 from myrmidon.api.requests.selectors import Requirement, Selector
-from myrmidon.apiserver.call import Admission, WebhookNeeded
+from myrmidon.apiserver.call import PendingWrite, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang.json import decode
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
@@ -36,7 +36,7 @@ _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": 
 class Webhooks:
     """The admission step that calls the webhooks of the configurations in the store."""
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Apply the patches of all matching mutating webhooks, one after the other."""
         if admission.obj is None:
             return None
@@ -47,7 +47,7 @@ class Webhooks:
                 changed = admission.obj = _patched(admission.obj, patch, webhook)
         return changed
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Call all matching validating webhooks; each may refuse the write."""
         for key, webhook in _concerned(admission, _VALIDATING):
             _allowed(_reply(admission, key, webhook), webhook)
@@ -56,7 +56,7 @@ class Webhooks:
 # ------------------------------------------------------------------------- matching webhooks
 
 
-def _concerned(admission: Admission, resource: str) -> Iterator[tuple[str, Json]]:
+def _concerned(admission: PendingWrite, resource: str) -> Iterator[tuple[str, Json]]:
     call = admission.call
     if call.type.kind.group == _GROUP:
         return  # a broken webhook must not prevent its own removal
@@ -66,7 +66,7 @@ def _concerned(admission: Admission, resource: str) -> Iterator[tuple[str, Json]
                 yield f"{resource}/{record.key}/{webhook['name']}", webhook
 
 
-def _matches(admission: Admission, webhook: Json) -> bool:
+def _matches(admission: PendingWrite, webhook: Json) -> bool:
     rules = webhook.get("rules") or ()
     if not any(_rule_matches(rule, admission) for rule in rules):
         return False
@@ -79,7 +79,7 @@ def _matches(admission: Admission, webhook: Json) -> bool:
     return _namespace_matches(admission, _selector(webhook.get("namespaceSelector")))
 
 
-def _rule_matches(rule: Json, admission: Admission) -> bool:
+def _rule_matches(rule: Json, admission: PendingWrite) -> bool:
     kind = admission.call.type.kind
     scope = rule.get("scope") or "*"
     resource = f"{kind.plural}/{admission.subresource}" if admission.subresource else kind.plural
@@ -97,7 +97,7 @@ def _lists(listed: list[str] | None, wanted: str) -> bool:
     return any(each in ("*", wanted) for each in listed or ())
 
 
-def _namespace_matches(admission: Admission, selector: Selector) -> bool:
+def _namespace_matches(admission: PendingWrite, selector: Selector) -> bool:
     call = admission.call
     if call.type.stored_as == "namespaces":
         return selector.matches(labels_of(admission.obj or admission.old or {}))
@@ -122,7 +122,7 @@ def _selector(raw: Json | None) -> Selector:
 # ------------------------------------------------------------------------ question and reply
 
 
-def _reply(admission: Admission, key: str, webhook: Json) -> Mapping[str, Any]:
+def _reply(admission: PendingWrite, key: str, webhook: Json) -> Mapping[str, Any]:
     key = f"{key}/{admission.operation}"
     replies = admission.call.draws.replies
     if key not in replies:
@@ -131,7 +131,7 @@ def _reply(admission: Admission, key: str, webhook: Json) -> Mapping[str, Any]:
     return reply
 
 
-def _review(admission: Admission) -> Json:
+def _review(admission: PendingWrite) -> Json:
     call, kind = admission.call, admission.call.type.kind
     subject = admission.obj or admission.old or {}
     named = {"group": kind.group, "version": kind.version, "kind": kind.kind}

@@ -6,7 +6,9 @@ import orjson
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
+from myrmidon.apiserver.custom.converting import converting, is_converted
 from myrmidon.apiserver.custom.strategy import CustomStrategy
+from myrmidon.apiserver.resources.conversions import Conversions, ReviewFunction
 from myrmidon.apiserver.resources.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema_node import Schema
@@ -18,12 +20,33 @@ def _path(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(".") if part)
 
 
-def served_types(definition: Json) -> tuple[ResourceType, ...]:
+def served_types(definition: Json, conversions: Conversions) -> tuple[ResourceType, ...]:
     """Return one resource type for each served version of a definition.
 
     Equal definitions have the same resource types, also on different servers: to compile schemas and
-    rules takes longer than most tests.
+    rules takes longer than most tests.  Where a webhook at an address converts, each server has its own.
     """
+    spec = definition["spec"]
+    types = _shared_types(definition)
+    if not is_converted(spec):
+        return types
+    name = f"{spec['names']['plural']}.{spec['group']}"
+    if name in conversions.local:
+        return _converted_locally(types, orjson.dumps(spec), name, conversions.local[name])
+    return converting(types, spec, conversions)
+
+
+@lru_cache(maxsize=_KEPT_MAX)
+def _converted_locally(
+    types: tuple[ResourceType, ...], spec: bytes, name: str, review: ReviewFunction
+) -> tuple[ResourceType, ...]:
+    """Return types that convert with a function of this process; servers with the same one share them."""
+    conversions = Conversions()
+    conversions.local[name] = review
+    return converting(types, orjson.loads(spec), conversions)
+
+
+def _shared_types(definition: Json) -> tuple[ResourceType, ...]:
     spec = definition["spec"]
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
     try:

@@ -1,7 +1,7 @@
 """The rules for objects of a custom resource: decoding, defaults, pruning, generation, validation.
 
-Objects are stored in the storage version.  Conversion between versions changes only ``apiVersion``:
-conversion webhooks are not supported.  A stored object is read with the current schema of the
+Objects are stored in the storage version.  Conversion between versions changes only ``apiVersion``;
+for conversion by a webhook see ``converting``.  A stored object is read with the current schema of the
 storage version, so a changed schema applies to objects that were stored before.  With a status
 subresource, writes to the main path keep the old status, and writes to ``/status`` keep everything
 else.

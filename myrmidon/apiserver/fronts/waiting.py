@@ -1,7 +1,7 @@
 """Waiting, for both fronts: for revisions, webhooks, watch events and actors.
 
 ``answer`` turns an outcome into a response or a watch: it waits until the store has reached a
-revision, or calls a webhook and runs the request again.  ``stream_watch`` yields the lines of a
+revision, or calls a webhook (for admission or conversion) and runs the request again.  ``stream_watch`` yields the lines of a
 watch as they arrive, with a bookmark every minute and shortly before the end.  ``Tending`` runs the
 actors at the time that they asked for.
 
@@ -15,8 +15,10 @@ from typing import TypeAlias
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.users import User
+from myrmidon.apiserver.fronts.conversion_client import ask_to_convert
 from myrmidon.apiserver.fronts.webhook_client import ask
-from myrmidon.apiserver.outcomes import Outcome, Question, WaitFor
+from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question, WaitFor
+from myrmidon.apiserver.resources.conversions import ConversionNeeded
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.apiserver.watches import OpenWatch
@@ -36,8 +38,13 @@ async def answer(
     while not isinstance(outcome, HttpResponse | OpenWatch):
         if isinstance(outcome, Question):
             draws = outcome.draws
-            draws.replies[outcome.key] = await ask(outcome.question)
+            draws.replies[outcome.key] = await (server.webhook_client or ask)(outcome.question)
             outcome = server.answer(request, user, draws)
+        elif isinstance(outcome, ConversionQuestion):
+            failure = await ask_to_convert(server, outcome.needed)
+            if failure is not None:
+                return failed(failure)
+            outcome = server.answer(request, user, outcome.draws)
         elif await _reached(server, outcome):
             outcome = server.answer(request, user)
         else:
@@ -93,7 +100,11 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
     try:
         while True:
             changed.clear()
-            for line in watch.take():
+            try:
+                lines = watch.take()
+            except ConversionNeeded as needed:
+                lines = await _converted_lines(server, watch, needed)
+            for line in lines:
                 yield line
             if watch.over or clock() >= ends_at:
                 return
@@ -109,6 +120,20 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
         if timer is not None:
             timer.cancel()
         stop()
+
+
+async def _converted_lines(
+    server: ApiServer, watch: OpenWatch, needed: ConversionNeeded
+) -> list[bytes]:
+    """Return the lines of a watch once a webhook has converted their objects."""
+    while True:
+        failure = await ask_to_convert(server, needed)
+        if failure is not None:
+            return [*watch.waiting(), watch.fail(failure)]
+        try:
+            return watch.take()
+        except ConversionNeeded as further:
+            needed = further
 
 
 class Tending:

@@ -36,9 +36,9 @@ def validate_contents(meta: Json) -> list[StatusCause]:
     """Return the problems in labels, annotations, owner references and finalizers."""
     causes: list[StatusCause] = []
     if "labels" in meta:
-        causes += _labels(meta["labels"], "metadata.labels")
+        causes += label_causes(meta["labels"], "metadata.labels")
     if "annotations" in meta:
-        causes += _annotations(meta["annotations"], "metadata.annotations")
+        causes += annotation_causes(meta["annotations"], "metadata.annotations")
     if "ownerReferences" in meta:
         causes += _owner_causes(meta["ownerReferences"])
     if "finalizers" in meta:
@@ -79,7 +79,8 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _labels(labels: dict[str, str], field: str) -> list[StatusCause]:
+def label_causes(labels: dict[str, str], field: str) -> list[StatusCause]:
+    """Return the problems of labels."""
     causes: list[StatusCause] = []
     for key, value in labels.items():
         causes += [invalid(field, key, problem) for problem in names.qualified_problems(key)]
@@ -87,7 +88,8 @@ def _labels(labels: dict[str, str], field: str) -> list[StatusCause]:
     return causes
 
 
-def _annotations(annotations: dict[str, str], field: str) -> list[StatusCause]:
+def annotation_causes(annotations: dict[str, str], field: str) -> list[StatusCause]:
+    """Return the problems of annotations."""
     causes: list[StatusCause] = []
     size = 0
     for key, value in annotations.items():

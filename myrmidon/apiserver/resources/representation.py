@@ -5,6 +5,8 @@ encoded body leaves out ``apiVersion`` and ``kind``: items of lists of built-in 
 them, and every other response puts them in front.
 """
 
+from collections.abc import Iterable
+
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import ResourceType
@@ -53,6 +55,13 @@ def _view(resource_type: ResourceType, record: Record) -> _View:
         )
     view: _View = record.cache
     return view
+
+
+def read_together(resource_type: ResourceType, records: Iterable[Record]) -> None:
+    """Let a conversion webhook be asked at once for all records that this version has not shown yet."""
+    if resource_type.strategy.is_converted:
+        unseen = [record.value for record in records if record.cache_for is not resource_type]
+        resource_type.strategy.read_together(unseen)
 
 
 def shown(resource_type: ResourceType, record: Record) -> Json:

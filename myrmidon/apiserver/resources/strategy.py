@@ -6,7 +6,7 @@ resources and built-in kinds have subclasses.
 
 # ruff: noqa: ARG002 - a hook that does nothing uses none of its arguments
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from myrmidon.api.objects.accessors import Json
@@ -38,6 +38,7 @@ class Strategy:
     deletes_gracefully = True  # deletionTimestamp counts as a change, with a grace period
     answers_deleted_object = False  # DELETE returns the object even if it is removed
     collects_garbage = True  # propagation policies set finalizers
+    is_converted = False  # stored objects may need a webhook to be shown
     orphans_by_default: bool = False  # DELETE without a policy orphans dependents
 
     @property
@@ -113,9 +114,16 @@ class Strategy:
         """Return a stored value as this version shows it.  Must not change the value."""
         return value
 
+    def read_together(self, values: Iterable[Json]) -> None:
+        """Prepare to read several stored values: a webhook is asked for all of them at once."""
+
     def store(self, obj: Json) -> Json:
         """Return an object of this version in its storage version.  May change the object."""
         return obj
+
+    def convert(self, obj: Json, api_version: str) -> Json:
+        """Return an object in another version of its kind.  Must not change the object."""
+        return obj | {"apiVersion": api_version}
 
     def fields(self, obj: Json) -> Mapping[str, str]:
         """Return the fields that field selectors may use, besides name and namespace."""

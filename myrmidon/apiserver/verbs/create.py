@@ -8,11 +8,12 @@ from copy import copy
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
 from myrmidon.apiserver.golang.json import DepthError, settle_numbers
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata
+from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
 from myrmidon.apiserver.verbs.bodies import decode_object
@@ -36,7 +37,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     call.warn(*drop_duplicate_owners(meta))
     if not applied:
         managed_fields.begin(call, obj)
-    obj = run_mutating(Admission(call, "CREATE", obj, None)) or obj
+    obj = run_mutating(PendingWrite(call, "CREATE", obj, None)) or obj
     meta = obj["metadata"]
     _fill(call, obj)
     call.warn(*drop_duplicate_owners(meta, admitted=True))
@@ -48,7 +49,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     if causes:
         raise call.invalid(obj, meta.get("name", ""), causes)
     call.warn(*call.type.strategy.warnings(obj, None))
-    run_validating(Admission(call, "CREATE", obj, None))
+    run_validating(PendingWrite(call, "CREATE", obj, None))
     if meta.get("resourceVersion"):
         raise internal("resourceVersion should not be set on objects to be created")
     key = call.type.key(meta.get("namespace", ""), meta["name"])
@@ -97,19 +98,37 @@ def _exists(call: Call, existing: Record) -> Exception:
     return failure
 
 
-def commit(call: Call, key: str, obj: Json) -> Record:
-    """Store an object in its storage version; in a dry run, return it without storing it."""
+def stored_form(call: Call, obj: Json) -> Json:
+    """Return an object as it is stored: in the storage version, with numbers as they are read back."""
     resource_type = call.type
     if resource_type.custom:
         try:
             settle_numbers(obj)
         except DepthError as error:
             raise bad_request(f"the object cannot be stored: {error}") from None
-    value = obj if resource_type.is_storage else resource_type.strategy.store(copy(obj))
+    return obj if resource_type.is_storage else resource_type.strategy.store(copy(obj))
+
+
+def commit(call: Call, key: str, obj: Json, value: Json | None = None) -> Record:
+    """Store an object in its storage version; in a dry run, return it without storing it.
+
+    ``value`` is its stored form, if that is known.
+    """
+    resource_type = call.type
+    value = stored_form(call, obj) if value is None else value
+    # A webhook that converts the response must have answered before anything is written.
+    shown = resource_type.strategy.read(value) if _is_shown_by_webhook(resource_type) else value
     if call.dry_run:
         record = Record(key, 0, value)
     else:
         record = call.core.store.put(resource_type.stored_as, key, value)
     if resource_type.is_storage:
         representation.remember(resource_type, record, value)
+    elif shown is not value and not call.dry_run:
+        shown["metadata"]["resourceVersion"] = str(record.revision)
+        representation.remember(resource_type, record, shown)
     return record
+
+
+def _is_shown_by_webhook(resource_type: ResourceType) -> bool:
+    return resource_type.strategy.is_converted and not resource_type.is_storage

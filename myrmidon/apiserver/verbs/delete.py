@@ -13,7 +13,7 @@ from typing import Any
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_validating
-from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.failures import bad_request, conflict
 from myrmidon.apiserver.outcomes import WaitFor
@@ -147,7 +147,7 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
     """
     old = representation.shown(call.type, record)
     call.warn(*call.type.strategy.delete_warnings(options.policy))
-    run_validating(Admission(call, "DELETE", None, old))
+    run_validating(PendingWrite(call, "DELETE", None, old))
     _check_preconditions(call, old, options)
     strategy = call.type.strategy
     obj: Json = {**old, "metadata": copy(old["metadata"])}

@@ -122,6 +122,7 @@ def _list(call: Call, form: Form) -> Outcome:
 
 
 def _answer_page(call: Call, form: Form, page: ListPage) -> HttpResponse:
+    representation.read_together(call.type, page.records)
     return HttpResponse(200, _headers(call, form), render(form, _list_body(call, form, page)))
 
 

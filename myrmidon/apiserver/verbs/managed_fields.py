@@ -2,6 +2,7 @@
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import Versions, after_update
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.listing import ShapeError
@@ -28,7 +29,7 @@ def versions_of(call: Call) -> Versions:
         found = registry.find(group, version, kind.plural)
         return found.schema if found is not None and group == kind.group else None
 
-    return Versions(kind.api_version, call.type.schema, schema_of)
+    return Versions(kind.api_version, call.type.schema, schema_of, call.type.strategy.convert)
 
 
 def begin(call: Call, obj: Json) -> None:
@@ -49,16 +50,21 @@ def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
     if call.type.custom and not _fits(call, obj, old or {}, subresource):
         set_entries(obj, [])
         return
-    entries = after_update(
-        old,
-        obj,
-        versions_of(call),
-        manager=manager_of(call),
-        now=call.draws.now,
-        subresource=subresource,
-        reset=strategy.reset_fields(subresource),
-        blank=strategy.blank(),
-    )
+    try:
+        entries = after_update(
+            old,
+            obj,
+            versions_of(call),
+            manager=manager_of(call),
+            now=call.draws.now,
+            subresource=subresource,
+            reset=strategy.reset_fields(subresource),
+            blank=strategy.blank(),
+        )
+    except (
+        Failure
+    ):  # of a conversion to the version of a manager: the real server drops all entries
+        entries = []
     set_entries(obj, entries)
 
 

@@ -9,7 +9,7 @@ update that leaves a deleted object without finalizers removes the object instea
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
 from myrmidon.apiserver.resources import representation
@@ -17,7 +17,12 @@ from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validat
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
 from myrmidon.apiserver.verbs.bodies import decode_object
-from myrmidon.apiserver.verbs.create import check_namespace, commit, create_object
+from myrmidon.apiserver.verbs.create import (
+    check_namespace,
+    commit,
+    create_object,
+    stored_form,
+)
 from myrmidon.apiserver.verbs.list import version_problem
 from myrmidon.apiserver.verbs.options import read_write_options
 
@@ -121,7 +126,7 @@ def update(
     meta, old_meta = obj["metadata"], old["metadata"]
     if not applied:
         managed_fields.carry(call, obj, old, subresource)
-    obj = run_mutating(Admission(call, "UPDATE", obj, old, subresource)) or obj
+    obj = run_mutating(PendingWrite(call, "UPDATE", obj, old, subresource)) or obj
     meta = obj["metadata"]
     check_version(call, meta, record)
     _restore(meta, old_meta)
@@ -133,13 +138,14 @@ def update(
     if causes:
         raise call.invalid(obj, call.route.name, causes)
     call.warn(*call.type.strategy.warnings(obj, old))
-    run_validating(Admission(call, "UPDATE", obj, old, subresource))
+    run_validating(PendingWrite(call, "UPDATE", obj, old, subresource))
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
-    if identical(obj, record.value) and not always:
+    value = None if call.type.is_storage else stored_form(call, obj)
+    if identical(obj if value is None else value, record.value) and not always:
         return record
-    return commit(call, record.key, obj)
+    return commit(call, record.key, obj, value)
 
 
 def check_version(call: Call, meta: Json, record: Record) -> None:

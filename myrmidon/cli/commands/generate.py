@@ -2,7 +2,7 @@
 
   crd      CustomResourceDefinitions of the resources
   rbac     the ServiceAccount and the smallest roles that suffice
-  deploy   namespace, Deployment, Service; a Dockerfile, unless the program has one
+  deploy   namespace, Deployment, Service, webhooks; a Dockerfile, unless the program has one
   all      all of them, with a kustomization.yaml
   helm     the same manifests as a Helm chart; needs -o DIR
   bundle   the same manifests as a bundle for the Operator Lifecycle Manager; needs -o DIR
@@ -22,6 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from myrmidon.admission.rules import Admission
+from myrmidon.admission.webhooks import Webhook, declared_subjects, webhooks_of
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
@@ -29,14 +31,23 @@ from myrmidon.cli.arguments.files import write_file
 from myrmidon.cli.arguments.parser import count
 from myrmidon.cli.progress import doing
 from myrmidon.cli.scaffold.requirements import exact_requirement
-from myrmidon.cli.targets.loading import in_the_image, load, load_definitions, program_folder
+from myrmidon.cli.targets.loading import (
+    in_the_image,
+    load,
+    load_admissions,
+    load_definitions,
+    program_folder,
+)
 from myrmidon.cli.targets.projects import PYPROJECT
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, chart, files
 from myrmidon.generate.manifests.image import ImageSource
+from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.generate.manifests.olm import bundle
+from myrmidon.generate.schema.definitions import has_conversion
+from myrmidon.generate.schema.python_only import python_only
 
 _SUFFIXES = (".yaml", ".yml")
 _CRD_FOLDERS = ("crd", "templates/crd", "manifests")
@@ -65,6 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metrics-auth",
         action="store_true",
         help="serve metrics only to those who may get /metrics, with the roles for that",
+    )
+    parser.add_argument(
+        "--webhook-certs",
+        choices=("managed", "cert-manager"),
+        default="managed",
+        help="who makes the certificate of the webhooks: the program (default), or cert-manager",
     )
     parser.add_argument(
         "--install-crds",
@@ -98,8 +115,12 @@ def run(args: argparse.Namespace) -> int:
         controllers, resources = load_definitions(args.target)
     else:
         controllers = load(args.target)
+    admissions = load_admissions(args.target)
     doing(f"generating {args.what}")
     name = args.name or (controllers[0].name if controllers else "types")
+    webhooks = _webhooks(controllers, admissions, resources)
+    converts = any(map(has_conversion, (*defined_resources(controllers), *resources)))
+    makes_certificates = bool(webhooks or converts) and args.webhook_certs == "managed"
     packaging = Packaging(
         name=name,
         namespace=args.namespace or f"{name}-system",
@@ -109,7 +130,11 @@ def run(args: argparse.Namespace) -> int:
         metrics_auth=args.metrics_auth,
         install_crds=args.install_crds,
         cluster=_cluster(args, controllers),
-        image_source=_image_source(args.target[0]),
+        webhooks=webhooks,
+        converts=converts,
+        webhook_certificates=args.webhook_certs,
+        admissions=tuple(admissions),
+        image_source=_image_source(args.target[0], extra="webhooks" * makes_certificates),
     )
     folder: Path | None = args.output
     _check_is_yaml(folder)
@@ -127,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         made = files(args.what, controllers, packaging, resources)
     if args.what in ("crd", "all", "helm", "bundle"):
-        for line in _defined_elsewhere(controllers):
+        for line in (*_defined_elsewhere(controllers), *_python_only(controllers, resources)):
             print(line, file=sys.stderr)
     if folder is not None and folder.suffix in _SUFFIXES:
         made, folder = {folder.name: _joined(made)} if made else {}, folder.parent
@@ -167,15 +192,18 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
     return str(args.cluster)
 
 
-def _image_source(target: str) -> ImageSource | None:
-    """Return what the folder of the program has to build an image from; None if it has a Dockerfile."""
+def _image_source(target: str, extra: str = "") -> ImageSource | None:
+    """Return what the folder of the program has to build an image from; None if it has a Dockerfile.
+
+    ``extra``: what the program needs of myrmidon beyond the package itself.
+    """
     folder = program_folder(target)
     if (folder / "Dockerfile").is_file():
         return None
     return ImageSource(
         is_project=(folder / PYPROJECT).is_file(),
         is_locked=(folder / "requirements.txt").is_file(),
-        myrmidon=exact_requirement(),
+        myrmidon=exact_requirement(extra),
     )
 
 
@@ -200,6 +228,27 @@ def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str
         + ("it is built in" if one.kind() in kinds.ALL else "another project defines it")
         for one in controllers
         if not is_defined_here(one.resource)
+    ]
+
+
+def _webhooks(
+    controllers: Sequence[type[Controller[Any]]],
+    admissions: Sequence[type[Admission[Any]]],
+    resources: Sequence[type[Resource[Any, Any]]],
+) -> tuple[Webhook, ...]:
+    subjects = [*declared_subjects(controllers), *admissions, *resources]
+    return tuple(each for subject in subjects for each in webhooks_of(subject))
+
+
+def _python_only(
+    controllers: Sequence[type[Controller[Any]]], resources: Sequence[type[Resource[Any, Any]]]
+) -> list[str]:
+    """Return a line for each kind that has validators which the API server cannot run."""
+    return [
+        f"{resource.__name__}: the server does not run {', '.join(found)}, which is Python only; "
+        "write a Rule, or add a method with @validates, whose webhook runs it"
+        for resource in (*defined_resources(controllers), *resources)
+        if (found := python_only(resource))
     ]
 
 

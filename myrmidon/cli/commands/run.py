@@ -3,6 +3,7 @@
   myrmidon run examples/web_app                                 the cluster of your kubeconfig
   myrmidon run shop.controller:WebApps --namespace shop         one controller, one namespace
   myrmidon run . --leader-election --log-format json            as in a Deployment
+  myrmidon run . --webhook-url https://laptop:9443              webhooks of a cluster, served here
 
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
 SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
@@ -21,22 +22,28 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
+from myrmidon.admission.rules import Admission
+from myrmidon.api.objects.accessors import Json
 from myrmidon.cli.arguments.clusters import add_cluster_arguments
 from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.arguments.settings import add_settings
 from myrmidon.cli.progress import ready
 from myrmidon.cli.rights_check import missing_rights, needed
-from myrmidon.cli.targets.loading import load, made
+from myrmidon.cli.targets.loading import load, load_admissions, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
+from myrmidon.generate.schema.definitions import conversion_client
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import Logger, configure
 from myrmidon.runtime.observability.tracing import global_tracer
+from myrmidon.runtime.webhooks.options import WebhookOptions
+from myrmidon.versions import CONVERT_PATH
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -78,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDR",
         help="where healthz and readyz are served (default :8081; '' for none)",
     )
+    _add_webhook_arguments(parser)
     _add_rate_arguments(parser)
     parser.add_argument(
         "--sync-period",
@@ -99,6 +107,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
     )
     add_settings(parser)
+
+
+def _add_webhook_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--webhook-addr",
+        default="",
+        metavar="ADDR",
+        help="where webhooks are served by HTTPS, such as :9443 (default: not at all)",
+    )
+    parser.add_argument(
+        "--webhook-name",
+        default="",
+        metavar="NAME",
+        help="name of the webhook configurations (default: the name of the first controller)",
+    )
+    parser.add_argument(
+        "--webhook-certs",
+        default="",
+        metavar="DIR",
+        help="folder with tls.crt and tls.key (default: the program makes and rotates its own)",
+    )
+    parser.add_argument(
+        "--webhook-url",
+        default="",
+        metavar="URL",
+        help="serve webhooks from here, at https://HOST:PORT as the API server reaches it",
+    )
 
 
 def _add_rate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,6 +179,11 @@ def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
         "--install-crds",
         action=argparse.BooleanOptionalAction,
         help="install the definitions of the resources, and overwrite older or newer ones",
+    )
+    parser.add_argument(
+        "--migrate-storage",
+        action=argparse.BooleanOptionalAction,
+        help="write all objects in the storage version of their kind, in the background",
     )
 
 
@@ -192,9 +232,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
     controllers = [_made(cls, args) for cls in load(args.target)]
+    admissions = [made(cls) for cls in load_admissions(args.target)]
     ready()  # from here on the log says what happens
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
-        runner.run(_run(controllers, args))
+        runner.run(_run(controllers, admissions, args))
     return 0
 
 
@@ -209,10 +250,17 @@ def duration(text: str) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
-async def _run(controllers: list[Controller[Any]], args: argparse.Namespace) -> None:
-    manager = Manager(_options(args), definitions=definitions_of(map(type, controllers)))
+async def _run(
+    controllers: list[Controller[Any]], admissions: list[Admission[Any]], args: argparse.Namespace
+) -> None:
+    options = replace(_options(args), webhooks=_webhook_options(controllers, args))
+    client = await _conversion_client(options.webhooks, args)
+    definitions = definitions_of(map(type, controllers), client=client)
+    manager = Manager(options, definitions=definitions)
     for controller in controllers:
         manager.add(controller)
+    for admission in admissions:
+        manager.add(admission)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)
@@ -242,6 +290,33 @@ async def _warn_of_missing_rights(
         )
 
 
+def _webhook_options(
+    controllers: list[Controller[Any]], args: argparse.Namespace
+) -> WebhookOptions | None:
+    """Return how webhooks are served; with a URL, at its port unless an address is given."""
+    if not args.webhook_addr and not args.webhook_url:
+        return None
+    port = urlsplit(args.webhook_url).port or 443
+    return WebhookOptions(
+        addr=args.webhook_addr or f":{port}",
+        name=args.webhook_name or (controllers[0].name if controllers else "myrmidon"),
+        certificates=args.webhook_certs,
+        url=args.webhook_url,
+    )
+
+
+async def _conversion_client(
+    options: WebhookOptions | None, args: argparse.Namespace
+) -> Json | None:
+    """Return where the API server reaches the conversion between versions, for --install-crds."""
+    if options is None or not args.install_crds:
+        return None
+    if options.url:
+        return {"url": f"{options.url.rstrip('/')}{CONVERT_PATH}"}
+    endpoint = await load_endpoint(args.kubeconfig, args.context)
+    return conversion_client(endpoint.namespace or "default", options.service)
+
+
 def _options(args: argparse.Namespace) -> ManagerOptions:
     return ManagerOptions(
         leader_election=bool(args.leader_election),
@@ -259,6 +334,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         start_timeout=args.start_timeout,
         wait_for_kinds=bool(args.wait_for_kinds),
         install_crds=bool(args.install_crds),
+        migrate_storage=bool(args.migrate_storage),
         freeze_garbage=True,
         trace=bool(args.trace),
         change_log=args.change_log,

@@ -10,12 +10,15 @@ import importlib
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
+from prometheus_client import CollectorRegistry
 
+from myrmidon.admission.rules import Admission
+from myrmidon.admission.webhooks import declared_subjects, webhooks_of
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, describe, name_of, namespace_of, ref_of
@@ -33,7 +36,7 @@ from myrmidon.cli.local.embedded_server import (
     new_token,
     write_kubeconfig,
 )
-from myrmidon.cli.targets.loading import load, made
+from myrmidon.cli.targets.loading import load, load_admissions, made
 from myrmidon.cli.targets.samples import folders_of, sample_files
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
@@ -42,9 +45,16 @@ from myrmidon.generate import crds
 from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.metrics.webhooks import WebhookMetrics
 from myrmidon.runtime.observability.snapshot import Snapshot
+from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
+from myrmidon.runtime.webhooks.reads import AdmissionReads
 from myrmidon.testing.harness import generated_role
+from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.misuse import documents
+from myrmidon.testing.harness.webhooks import NAME as WEBHOOKS_NAME
+from myrmidon.testing.harness.webhooks import asking, in_process_configurations
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"
@@ -68,6 +78,7 @@ class Workbench:
             rbac=as_account,
             signing_key=new_signing_key,
         )
+        self.server.webhook_client = asking(lambda: self._dispatch)
         self.client = Client(LocalTransport(self.server, user=ADMIN), clock=clock)
         self.url = ""
         self.kubeconfig = Path()
@@ -76,6 +87,8 @@ class Workbench:
         self.failure: MyrmidonError | None = None
         """What ended the manager."""
         self._classes: list[type[Controller[Any]]] = []
+        self._admissions: list[type[Admission[Any]]] = []
+        self._dispatch: WebhookDispatch | None = None
         self._remotes: dict[str, ApiServer] = {}
         self._folders: list[Path] = []
         self._unapplied: set[Path] = set()
@@ -219,6 +232,7 @@ class Workbench:
 
     def _load(self) -> None:
         self._classes = load([self.target])
+        self._admissions = load_admissions([self.target])
         self._folders = folders_of(self._classes)
 
     def _prepared(self) -> Manager:
@@ -226,6 +240,8 @@ class Workbench:
         user = generated_role.service_account(NAMESPACE) if self._as_account else ADMIN
         transport = LocalTransport(self.server, user=user)
         manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
+        for rules in self._admissions:
+            manager.add(made(rules))
         controllers = [made(cls) for cls in self._classes]
         self._roles = list(generated_role.manifests(controllers, NAMESPACE))
         for cls, controller in zip(self._classes, controllers, strict=True):
@@ -240,6 +256,7 @@ class Workbench:
         for role in self._roles if self._as_account else ():
             await self.apply(role)
         kind = kinds.CUSTOM_RESOURCE_DEFINITION
+        convert_in_process(self.server, self._classes)
         for definition in crds(
             each for each in defined_resources(self._classes) if each.KIND.group
         ):
@@ -250,6 +267,29 @@ class Workbench:
                 await self.client.create(kind, definition)
                 continue
             await self.client.update(kind, {**there, "spec": definition["spec"]})
+        await self._install_webhooks()
+
+    async def _install_webhooks(self) -> None:
+        """Install the webhook configurations, and delete those that are not needed any more.
+
+        The workbench answers them itself, because samples are applied before the manager runs;
+        validators read from the server.
+        """
+        subjects = [*declared_subjects(self._classes), *map(made, self._admissions)]
+        webhooks = [each for subject in subjects for each in webhooks_of(subject)]
+        log = Logger("myrmidon.webhooks")
+        reads = AdmissionReads(webhooks, None, self.client, clock=self._clock, log=log)
+        metrics = WebhookMetrics(CollectorRegistry())
+        self._dispatch = WebhookDispatch(webhooks, reads, self._clock, metrics, log)
+        wanted = {each["kind"]: each for each in in_process_configurations(subjects)}
+        for kind in (
+            kinds.MUTATING_WEBHOOK_CONFIGURATION,
+            kinds.VALIDATING_WEBHOOK_CONFIGURATION,
+        ):
+            with suppress(NotFoundError):
+                await self.client.delete(ObjectRef(kind, WEBHOOKS_NAME))
+            if kind.kind in wanted:
+                await self.client.create(kind, wanted[kind.kind])
 
     def _forget_modules(self) -> None:
         """Make the next import read the files again."""

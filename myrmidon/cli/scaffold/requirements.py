@@ -20,9 +20,10 @@ def requirement() -> str:
         return "myrmidon"
 
 
-def exact_requirement() -> str:
+def exact_requirement(extra: str = "") -> str:
     """Return the requirement of exactly this release, for an image without a requirements.txt."""
-    return requirement().replace("~=", "==")
+    exact = requirement().replace("~=", "==")
+    return exact.replace("myrmidon", f"myrmidon[{extra}]", 1) if extra else exact
 
 
 @cache

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
+from myrmidon.admission.rules import Admission
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
 from myrmidon.cli.progress import doing
@@ -26,6 +27,7 @@ from myrmidon.cli.targets.projects import project_at, project_of
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
 
+T = TypeVar("T")
 _PREFIX = "myrmidon_target"
 
 
@@ -36,14 +38,32 @@ def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
     module: ModuleType | None = None
     for target in targets:
         if module is not None and target.isidentifier() and target[0].isupper():
-            found[_named(module, target)] = None
+            found |= dict.fromkeys(_named(module, [target]))
             continue
         place, _, names = target.partition(":")
         module = _module(place)
         if names:
-            found |= dict.fromkeys(_named(module, name.strip()) for name in names.split(","))
+            found |= dict.fromkeys(_named(module, [name.strip() for name in names.split(",")]))
         else:
             found |= dict.fromkeys(_all(module, target))
+    return list(found)
+
+
+def load_admissions(targets: Sequence[str]) -> list[type[Admission[Any]]]:
+    """Return the Admission classes of the targets: those that are named, or all of a module."""
+    found: dict[type[Admission[Any]], None] = {}
+    module: ModuleType | None = None
+    for target in targets:
+        if module is not None and target.isidentifier() and target[0].isupper():
+            named = [target]
+        else:
+            place, _, names = target.partition(":")
+            module = _module(place)
+            named = [name.strip() for name in names.split(",")] if names else []
+        known = _admissions(module)
+        own = [each for each in known.values() if each.__module__.startswith(module.__name__)]
+        chosen = [known[name] for name in named if name in known]
+        found |= dict.fromkeys(chosen if named else own)
     return list(found)
 
 
@@ -67,8 +87,8 @@ def load_definitions(
     return load(others), list(resources)
 
 
-def made(cls: type[Controller[Any]]) -> Controller[Any]:
-    """Return an instance of a controller class, which must not need arguments."""
+def made(cls: type[T]) -> T:
+    """Return an instance of a controller or Admission class, which must not need arguments."""
     try:
         return cls()
     except TypeError as error:
@@ -223,6 +243,8 @@ def _unknown_module(place: str) -> str:
 
 def _all(module: ModuleType, target: str) -> list[type[Controller[Any]]]:
     controllers = list(_controllers(module).values())
+    if not controllers and _admissions(module):
+        return []
     own = [each for each in controllers if each.__module__.startswith(module.__name__)]
     if not controllers:
         raise UsageError(
@@ -232,7 +254,13 @@ def _all(module: ModuleType, target: str) -> list[type[Controller[Any]]]:
     return own or controllers
 
 
-def _named(module: ModuleType, name: str) -> type[Controller[Any]]:
+def _named(module: ModuleType, names: Sequence[str]) -> list[type[Controller[Any]]]:
+    """Return the controllers of these names; Admission classes are left out."""
+    admissions = _admissions(module)
+    return [_controller(module, name) for name in names if name not in admissions]
+
+
+def _controller(module: ModuleType, name: str) -> type[Controller[Any]]:
     controllers = _controllers(module)
     if name in controllers:
         return controllers[name]
@@ -260,6 +288,14 @@ def _types_only(module: ModuleType) -> list[type[Resource[Any, Any]]]:
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Resource) and is_defined_here(value)
     ]
+
+
+def _admissions(module: ModuleType) -> dict[str, type[Admission[Any]]]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Admission) and value is not Admission
+    }
 
 
 def _controllers(module: ModuleType) -> dict[str, type[Controller[Any]]]:

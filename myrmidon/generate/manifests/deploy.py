@@ -12,6 +12,8 @@ from myrmidon.generate.manifests.packaging import Packaging
 
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
+WEBHOOK_PORT = 9443
+WEBHOOK_CERTIFICATES = "/webhook-certificates"
 SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 
 
@@ -64,6 +66,7 @@ def deployment(packaging: Packaging) -> Json:
                     },
                     "terminationGracePeriodSeconds": 30,
                     "containers": [_container(packaging)],
+                    **({"volumes": [_volume(packaging)]} if _mounts_certificate(packaging) else {}),
                 },
             },
         },
@@ -83,12 +86,19 @@ def _container(packaging: Packaging) -> Json:
             *(["--install-crds"] if packaging.install_crds else []),
             *(["--metrics-auth"] if packaging.metrics_auth else []),
             f"--health-addr=:{HEALTH_PORT}",
+            *_webhook_arguments(packaging),
             "--log-format=json",
         ],
         "ports": [
             {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
             {"name": "health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
+            *(
+                [{"name": "webhooks", "containerPort": WEBHOOK_PORT, "protocol": "TCP"}]
+                if packaging.serves_webhooks
+                else []
+            ),
         ],
+        **({"volumeMounts": [_MOUNT]} if _mounts_certificate(packaging) else {}),
         "livenessProbe": _probe("/healthz", initial=15, period=20),
         "readinessProbe": _probe("/readyz", initial=5, period=10),
         "resources": {
@@ -101,6 +111,30 @@ def _container(packaging: Packaging) -> Json:
             "capabilities": {"drop": ["ALL"]},
         },
     }
+
+
+_MOUNT: Json = {
+    "name": "webhook-certificates",
+    "mountPath": WEBHOOK_CERTIFICATES,
+    "readOnly": True,
+}
+
+
+def _mounts_certificate(packaging: Packaging) -> bool:
+    return packaging.serves_webhooks and packaging.webhook_certificates == "cert-manager"
+
+
+def _volume(packaging: Packaging) -> Json:
+    return {"name": _MOUNT["name"], "secret": {"secretName": packaging.webhook_service}}
+
+
+def _webhook_arguments(packaging: Packaging) -> list[str]:
+    if not packaging.serves_webhooks:
+        return []
+    made = [f"--webhook-addr=:{WEBHOOK_PORT}", f"--webhook-name={packaging.name}"]
+    if _mounts_certificate(packaging):
+        made.append(f"--webhook-certs={WEBHOOK_CERTIFICATES}")
+    return made
 
 
 def _probe(path: str, *, initial: int, period: int) -> Json:

@@ -188,6 +188,9 @@ def _expanded(text: str, places: dict[str, Expand]) -> str:
         if last in places:
             bare = lead.lstrip(" ")
             line = places[last](lead[: len(lead) - len(bare)], f"{bare} ")  # noqa: PLW2901 - the line of the template
+        elif _NAMESPACE in last:  # a part of a name, as in NAME.NAMESPACE.svc
+            placed = last.replace(_NAMESPACE, "{{ .Release.Namespace }}")
+            line = f'{lead} "{placed}"'  # noqa: PLW2901 - the line of the template
         lines.append(line)
     return "\n".join(lines) + "\n"
 

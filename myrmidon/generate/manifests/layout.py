@@ -6,6 +6,7 @@
     crd/<plural>.<group>.yaml   one file for each kind
     rbac/…                      the account, its roles and their bindings
     deploy/…                    namespace, Deployment, Service
+    webhooks/…                  if the program validates or defaults objects in Python
     monitoring/…                only for clusters with the Prometheus operator
     Dockerfile                  unless the program has one of its own
 """
@@ -23,8 +24,14 @@ from myrmidon.generate.manifests.alerts import prometheus_rule
 from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.webhooks import ROLES as WEBHOOK_ROLES
+from myrmidon.generate.manifests.webhooks import (
+    injected_by_cert_manager,
+    webhook_files,
+    webhook_roles,
+)
 from myrmidon.generate.manifests.yaml import to_yaml
-from myrmidon.generate.schema.definitions import crds
+from myrmidon.generate.schema.definitions import conversion_client, crds
 
 What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
 Controllers: TypeAlias = Sequence[type[Controller[Any]]]
@@ -68,11 +75,13 @@ def manifest_files(
     """Return the manifests that every cluster accepts, by the path of their file."""
     manifests: dict[str, list[Json]] = {}
     if what in ("crd", "all"):
-        manifests |= _definition_files((*defined_resources(controllers), *resources))
+        every = (*defined_resources(controllers), *resources)
+        manifests |= _definition_files(every, packaging)
     if what in ("rbac", "all"):
         manifests |= _rbac_files(controllers, packaging)
     if what in ("deploy", "all"):
         manifests |= _deploy_files(packaging)
+        manifests |= webhook_files(packaging)
     return manifests
 
 
@@ -101,14 +110,29 @@ def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]
     return list(found)
 
 
-def definitions_of(controllers: Iterable[type[Controller[Any]]]) -> list[Json]:
-    """The definitions of the resources that are ours, see ``defined_resources``."""
-    return crds(defined_resources(list(controllers)))
+def definitions_of(
+    controllers: Iterable[type[Controller[Any]]], *, client: Json | None = None
+) -> list[Json]:
+    """The definitions of the resources that are ours, see ``defined_resources``.
+
+    ``client`` is the clientConfig of the conversion webhook, for kinds with several versions.
+    """
+    return crds(defined_resources(list(controllers)), client=client)
 
 
-def _definition_files(resources: Iterable[type[Resource[Any, Any]]]) -> dict[str, list[Json]]:
-    """Return the definitions of resources, each in a file named after it."""
-    return {f"crd/{made['metadata']['name']}.yaml": [made] for made in crds(resources)}
+def _definition_files(
+    resources: Iterable[type[Resource[Any, Any]]], packaging: Packaging
+) -> dict[str, list[Json]]:
+    """Return the definitions of resources, each in a file named after it.
+
+    The Service of the program's webhooks converts; the CA bundle is injected in the cluster.
+    """
+    client = conversion_client(packaging.namespace, packaging.webhook_service)
+    made = crds(resources, client=client)
+    for each in made:
+        if "conversion" in each["spec"] and packaging.webhook_certificates == "cert-manager":
+            each["metadata"]["annotations"] = injected_by_cert_manager(packaging)
+    return {f"crd/{each['metadata']['name']}.yaml": [each] for each in made}
 
 
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
@@ -133,6 +157,8 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
         names = [made["metadata"]["name"] for made in definitions_of(controllers)]
         installs = install_role(packaging.name, names)
         found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
+    if packaging.serves_webhooks:
+        found[WEBHOOK_ROLES] = webhook_roles(packaging, definitions_of(controllers))
     if packaging.metrics_auth:
         checks, reads = metrics_roles(packaging.name)
         found[METRICS_AUTH] = [checks, *_bindings([checks], packaging), reads]

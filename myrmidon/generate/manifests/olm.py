@@ -14,6 +14,7 @@ but not in a namespace of another name, so controllers with such rights are refu
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
@@ -22,9 +23,11 @@ from myrmidon.generate.manifests import deploy
 from myrmidon.generate.manifests.layout import Controllers, defined_resources, definitions_of
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.webhooks import olm_webhooks, webhook_roles
 from myrmidon.generate.manifests.yaml import to_yaml
 
 CHANNEL = "stable"
+_OLM_CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where OLM mounts it
 _PREFIX = "operators.operatorframework.io.bundle"
 
 
@@ -68,6 +71,8 @@ def _cluster_service_version(
     controllers: Controllers, packaging: Packaging, version: str, samples: Sequence[Json]
 ) -> Json:
     made = deploy.deployment(packaging)
+    if packaging.serves_webhooks:
+        _read_olm_certificate(made)
     first = controllers[0]
     said = (first.__doc__ or "").partition("\n")[0] or f"The controller {packaging.name}."
     return {
@@ -92,6 +97,7 @@ def _cluster_service_version(
                 for mode in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
             ],
             "customresourcedefinitions": {"owned": _owned(controllers)},
+            **({"webhookdefinitions": olm_webhooks(packaging)} if packaging.webhooks else {}),
             "install": {
                 "strategy": "deployment",
                 "spec": {
@@ -116,6 +122,12 @@ def _examples(controllers: Controllers, samples: Sequence[Json]) -> dict[str, st
     return {"alm-examples": json.dumps(shown, indent=2)} if shown else {}
 
 
+def _read_olm_certificate(deployment: Json) -> None:
+    """Let the program read the certificate that OLM makes and mounts."""
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["args"].append(f"--webhook-certs={_OLM_CERTIFICATES}")
+
+
 def _owned(controllers: Controllers) -> list[Json]:
     return [
         {
@@ -138,6 +150,9 @@ def _rights(controllers: Controllers, packaging: Packaging) -> dict[str, list[Js
             f"OLM cannot grant rights in other namespaces, and the controllers need some in {elsewhere[0]}.\n"
             "  fix: leave out namespaces= of Manages, Reads and ControllerOptions, or install them by Helm or kustomize"
         )
+    if packaging.serves_webhooks:
+        reads = replace(packaging, webhook_certificates="cert-manager")
+        made += [role for role in webhook_roles(reads, ()) if role["kind"] == "ClusterRole"]
     if packaging.metrics_auth:
         made.append(metrics_roles(packaging.name)[0])
     rules: list[Any] = [rule for role in made for rule in role["rules"]]

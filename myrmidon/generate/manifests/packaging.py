@@ -2,7 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any, Literal
 
+from myrmidon.admission.rules import Admission
+from myrmidon.admission.webhooks import Webhook
 from myrmidon.errors import UsageError
 from myrmidon.generate.manifests.image import ImageSource
 
@@ -25,6 +28,14 @@ class Packaging:
     """Whether the program installs its definitions itself."""
     metrics_auth: bool = False
     """Whether ``/metrics`` needs a bearer token."""
+    webhooks: tuple[Webhook, ...] = ()
+    """The webhooks of validators and defaults that the program serves."""
+    converts: bool = False
+    """Whether the program serves conversions between versions of its kinds."""
+    webhook_certificates: Literal["managed", "cert-manager"] = "managed"
+    """Who makes the certificate of the webhooks: the program itself, or cert-manager."""
+    admissions: tuple[type[Admission[Any]], ...] = ()
+    """The Admission classes of the program, whose CEL rules become policies."""
     image_source: ImageSource | None = None
     """What the image is built from; None if the program has a Dockerfile of its own."""
 
@@ -45,6 +56,16 @@ class Packaging:
     def metrics_service(self) -> str:
         """The name of the Service that metrics are scraped from, and the label ``job`` of them."""
         return f"{self.name}-metrics"
+
+    @property
+    def serves_webhooks(self) -> bool:
+        """Whether the API server calls the program."""
+        return bool(self.webhooks) or self.converts
+
+    @property
+    def webhook_service(self) -> str:
+        """The name of the Service of the webhooks, and of the Secret with their certificate."""
+        return f"{self.name}-webhooks"
 
     @property
     def labels(self) -> dict[str, str]:

@@ -235,15 +235,15 @@ def roles(controllers: Iterable[type[Controller[Any]]], name: str, cluster: str 
     made: list[Json] = []
     rules = rights.rules(CLUSTER)
     if rules:
-        made.append(_role("ClusterRole", name, "", rules))
-    made += [_role("Role", name, scope, rights.rules(scope)) for scope in rights.namespaces]
+        made.append(role_of("ClusterRole", name, "", rules))
+    made += [role_of("Role", name, scope, rights.rules(scope)) for scope in rights.namespaces]
     return made
 
 
 def lease_role(name: str, namespace: str, lease: str) -> Json:
     """The Role that lets replicas agree who leads.  A create cannot be limited to a name."""
     group = kinds.LEASE.group
-    return _role(
+    return role_of(
         "Role",
         f"{name}-leader-election",
         namespace,
@@ -275,8 +275,8 @@ def metrics_roles(name: str) -> tuple[Json, Json]:
     ]
     scrapes = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     return (
-        _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
-        _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
+        role_of("ClusterRole", f"{name}-metrics-auth", "", reviews),
+        role_of("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
 
 
@@ -288,7 +288,7 @@ def install_role(name: str, definitions: Sequence[str]) -> Json:
     )
     on: Json = {"apiGroups": [group], "resources": [resource]}
     named = {**on, "resourceNames": list(definitions), "verbs": ["get", "patch"]}
-    return _role("ClusterRole", f"{name}-install-crds", "", [{**on, "verbs": ["create"]}, named])
+    return role_of("ClusterRole", f"{name}-install-crds", "", [{**on, "verbs": ["create"]}, named])
 
 
 def binding(role: Json, account: str, namespace: str) -> Json:
@@ -307,7 +307,8 @@ def binding(role: Json, account: str, namespace: str) -> Json:
     }
 
 
-def _role(kind: str, name: str, namespace: str, rules: list[Json]) -> Json:
+def role_of(kind: str, name: str, namespace: str, rules: list[Json]) -> Json:
+    """Return a Role or ClusterRole."""
     metadata: Json = {"name": name}
     if namespace:
         metadata["namespace"] = namespace

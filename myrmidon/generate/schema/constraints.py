@@ -81,6 +81,25 @@ def put_markers(node: Json, metadata: Sequence[Any], refuse: Refuse) -> None:
                 pass
 
 
+def drop_null_choice(node: Json) -> None:
+    """Null and absent are the same here, and the server takes null for no choice of an enum.
+
+    It drops a null that it cannot keep, so that None may still be sent, to remove the field.
+    """
+    if "enum" in node:
+        node.pop("nullable", None)
+
+
+def check_correlated(items: Json, metadata: Iterable[Any], refuse: Refuse) -> None:
+    """Refuse rules about changes inside a list whose elements have no key."""
+    if "oldSelf" in repr(items) and not any(isinstance(each, ListMap) for each in metadata):
+        raise refuse(
+            "is a list whose elements have an immutable field or a rule with oldSelf, but the server "
+            "cannot tell which old element belongs to which new one",
+            'name the field that identifies an element: Annotated[list[...], ListMap("name")]',
+        )
+
+
 def put_null_choice(node: Json, refuse: Refuse) -> None:
     """Write choices that include null without ``enum``: the server never finds null in an enum."""
     if "enum" not in node or not node.get("nullable"):

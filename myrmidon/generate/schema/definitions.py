@@ -1,4 +1,8 @@
-"""CustomResourceDefinitions from resource classes, with all their versions."""
+"""CustomResourceDefinitions from resource classes, with all their versions.
+
+A kind with versions that convert (``converts=``) gets a conversion webhook; one whose versions differ in
+name only, or that has one version, gets none.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,16 +10,27 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.kinds import CUSTOM_RESOURCE_DEFINITION
+from myrmidon.api.typed.hubs import hub_of
 from myrmidon.api.typed.markers import Column
 from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.schema.schema import schema_of_resource
+from myrmidon.versions import CONVERT_PATH
 
 _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|(\[[^]]*\])")
 
 
-def crd(resource: type[Resource[Any, Any]]) -> Json:
-    """Return the CRD of a resource class, with the versions that it lists."""
+def conversion_client(namespace: str, service: str) -> Json:
+    """Return the clientConfig of a conversion webhook behind a Service."""
+    return {"service": {"namespace": namespace, "name": service, "path": CONVERT_PATH, "port": 443}}
+
+
+def crd(resource: type[Resource[Any, Any]], *, client: Json | None = None) -> Json:
+    """Return the CRD of a kind, with all its versions; ``resource`` is the hub or one of its spokes.
+
+    ``client`` is the clientConfig of the conversion webhook: the service or URL that converts.
+    """
+    resource = hub_of(resource)
     definition, kind = resource.DEFINITION, resource.KIND
     classes = sorted((resource, *definition.versions), key=_priority, reverse=True)
     _check_storage(resource, classes)
@@ -29,27 +44,44 @@ def crd(resource: type[Resource[Any, Any]]) -> Json:
         names["shortNames"] = list(definition.short_names)
     if definition.categories:
         names["categories"] = list(definition.categories)
+    spec: Json = {
+        "group": kind.group,
+        "names": names,
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "versions": [_version(version) for version in classes],
+    }
+    if has_conversion(resource):
+        webhook = {
+            "conversionReviewVersions": ["v1"],
+            "clientConfig": client or conversion_client("default", "webhooks"),
+        }
+        spec["conversion"] = {"strategy": "Webhook", "webhook": webhook}
     return {
         "apiVersion": CUSTOM_RESOURCE_DEFINITION.api_version,
         "kind": CUSTOM_RESOURCE_DEFINITION.kind,
         "metadata": {"name": f"{kind.plural}.{kind.group}"},
-        "spec": {
-            "group": kind.group,
-            "names": names,
-            "scope": "Namespaced" if kind.namespaced else "Cluster",
-            "versions": [_version(version) for version in classes],
-        },
+        "spec": spec,
     }
 
 
-def crds(resources: Iterable[type[Resource[Any, Any]]]) -> list[Json]:
+def has_conversion(resource: type[Resource[Any, Any]]) -> bool:
+    """Whether objects of a kind must be converted between its versions."""
+    return any(
+        version.DEFINITION.hub is not None for version in hub_of(resource).DEFINITION.versions
+    )
+
+
+def crds(
+    resources: Iterable[type[Resource[Any, Any]]], *, client: Json | None = None
+) -> list[Json]:
     """Return the CRDs of several resource classes, each kind once, sorted by name."""
     made: dict[str, Json] = {}
     covered: dict[str, set[type[Any]]] = {}
-    for resource in sorted(resources, key=lambda each: -len(each.DEFINITION.versions)):
+    hubs = dict.fromkeys(map(hub_of, resources))
+    for resource in sorted(hubs, key=lambda each: -len(each.DEFINITION.versions)):
         name = f"{resource.KIND.plural}.{resource.KIND.group}"
         if name not in made:
-            made[name] = crd(resource)
+            made[name] = crd(resource, client=client)
             covered[name] = {resource, *resource.DEFINITION.versions}
         elif resource not in covered[name]:
             raise DefinitionError(

@@ -6,7 +6,7 @@ with the path of the field and what to write instead, because the server's own r
 and names a path that the author never wrote.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -19,14 +19,17 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.api.typed.markers import ListMap, OpenApi
+from myrmidon.api.typed.markers import ListMap, OpenApi, Rule
 from myrmidon.api.typed.model import Model, problems_of
+from myrmidon.api.typed.ready_made_rules import immutable_of, immutable_rule
 from myrmidon.api.typed.resource import Resource
 from myrmidon.api.typed.scalars import INT_OR_STRING, Quantity
 from myrmidon.api.typed.status import OCCASIONAL_FIELDS
 from myrmidon.api.values.quantities import QUANTITY_PATTERN
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.schema.constraints import (
+    check_correlated,
+    drop_null_choice,
     flattened,
     put_constraints,
     put_markers,
@@ -129,30 +132,30 @@ def _model(model: type[Model], place: Place) -> Json:
     ]
     if required:
         node["required"] = sorted(required)
-    if model.RULES:
-        node["x-kubernetes-validations"] = [rule.to_json() for rule in model.RULES]
+    rules = [*_immutable_rules(model, here), *model.RULES]
+    if rules:
+        node["x-kubernetes-validations"] = [rule.to_json() for rule in rules]
     return node
+
+
+def _immutable_rules(model: type[Model], place: Place) -> Iterator[Rule]:
+    for name, field in model.model_fields.items():
+        marker = immutable_of(flattened(field.metadata), field)
+        if marker is not None:
+            absent = not field.is_required() and field.get_default() is None
+            yield immutable_rule(_wire_name(field, name, place), marker, may_be_absent=absent)
 
 
 def _field(model: type[Model], name: str, field: FieldInfo, place: Place) -> Json:
     node = _type(field.annotation, list(field.metadata), place)
     if not field.is_required() and field.default is None:
-        _drop_null_choice(node)
+        drop_null_choice(node)
     put_null_choice(node, place.refuse)
     if place.defaults and not field.is_required():
         default = _default(model, name, field, place)
         if default is not None:
             node["default"] = default
     return node
-
-
-def _drop_null_choice(node: Json) -> None:
-    """Null and absent are the same here, and the server takes null for no choice of an enum.
-
-    It drops a null that it cannot keep, so that None may still be sent, to remove the field.
-    """
-    if "enum" in node:
-        node.pop("nullable", None)
 
 
 def _default(model: type[Model], name: str, field: FieldInfo, place: Place) -> Any:
@@ -234,6 +237,7 @@ def _list(element: Any, metadata: Iterable[Any], place: Place) -> Json:
     items = _type(element, [], place.below("[]"))
     put_null_choice(items, place.refuse)
     node: Json = {"type": "array", "items": items}
+    check_correlated(items, metadata, place.refuse)
     for marker in metadata:
         if isinstance(marker, ListMap):
             node["x-kubernetes-list-map-keys"] = [

@@ -22,7 +22,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -288,3 +288,14 @@ def _opened(path: str) -> IO[bytes]:
             f"the change log cannot be opened: {error}.\n"
             "  fix: name a file in a folder that exists and is writable, or - for standard output"
         ) from None
+
+
+def change_log(
+    path: str, on_write: OnWrite | None, log: Logger, stack: AsyncExitStack
+) -> ChangeLog | None:
+    """Return the change log of the options, which ``stack`` closes; None if neither is set."""
+    if not path and on_write is None:
+        return None
+    changes = ChangeLog(path, on_write, log)
+    stack.callback(changes.close)
+    return changes

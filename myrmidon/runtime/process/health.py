@@ -9,7 +9,7 @@
 - ``/passes/KIND/NAMESPACE/NAME`` exists only with ``ManagerOptions.trace``.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from myrmidon.errors import UsageError
+from myrmidon.io.watch.subscriptions import Health
 from myrmidon.runtime.metrics.exposition import exposition, format_of, registry_of
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
@@ -112,6 +113,40 @@ def metrics_routes(
         return response
 
     return routes
+
+
+def endpoints(
+    health: str,
+    metrics: str,
+    probes: web.RouteTableDef,
+    scrapes: web.RouteTableDef,
+    *beside_probes: web.RouteTableDef,
+) -> dict[str, list[web.RouteTableDef]]:
+    """Return which routes are served at which address; none at an empty one.
+
+    One server has the probes and the metrics if their addresses are equal.
+    """
+    tables: dict[str, list[web.RouteTableDef]] = {}
+    if health:
+        tables[health] = [probes, *beside_probes]
+    if metrics:
+        tables.setdefault(metrics, []).append(scrapes)
+    return tables
+
+
+def cache_checks(caches: Iterable[Health], stale_seconds: float) -> dict[str, str | None]:
+    """Return a readyz check for each cache: whether it is in sync, and not stale."""
+    found: dict[str, str | None] = {}
+    for health in caches:
+        problem = None
+        if not health.is_synced:
+            problem = "not in sync"
+        elif health.staleness_seconds > stale_seconds:
+            problem = f"no message from the server for {health.staleness_seconds:.0f} s"
+        if problem is not None and health.fault is not None:
+            problem = f"{problem}: {health.fault}"
+        found[f"cache {health.scope}"] = problem
+    return found
 
 
 @asynccontextmanager

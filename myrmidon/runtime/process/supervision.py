@@ -6,9 +6,10 @@ reports the part that has failed until the process exits.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 
-from myrmidon.errors import TaskEndedError
+from myrmidon.errors import MyrmidonError, TaskEndedError
 from myrmidon.io.tasks import lasting
 from myrmidon.runtime.logs import Logger
 
@@ -64,3 +65,15 @@ def first_of(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Raise the first of our own errors alone, without the ``ExceptionGroup`` around it."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        expected, surprises = group.split(MyrmidonError)
+        if surprises is not None or expected is None:
+            raise
+        raise first_of(expected) from None

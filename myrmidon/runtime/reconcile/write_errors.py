@@ -11,6 +11,7 @@ from typing import Any
 from myrmidon.api.objects.conditions import STALLED
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
+    AdmissionDeniedError,
     AlreadyOwnedError,
     ApiError,
     ConflictError,
@@ -34,6 +35,7 @@ from myrmidon.errors import (
     UnknownClusterError,
     UnknownFieldError,
     UnreadableObjectError,
+    is_denial,
 )
 from myrmidon.fsm.machine.results import Failed, Wait
 
@@ -84,9 +86,12 @@ def _is_retried(result: Wait | Failed) -> bool:
 def is_overtaken(error: Exception) -> bool:
     """Whether a write was refused because another writer changed the object after it was read.
 
-    The server answers a failed ``test`` operation of a JSON patch with a 422 without causes.
+    The server answers a failed ``test`` operation of a JSON patch with a 422 without causes.  So
+    may a webhook, which is told by its text.
     """
-    failed_test = isinstance(error, InvalidError) and not error.causes
+    failed_test = (
+        isinstance(error, InvalidError) and not error.causes and not is_denial(error.message)
+    )
     return failed_test or isinstance(error, ConflictError)
 
 
@@ -171,6 +176,10 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
         _wait("NamespaceTerminating", "is in a namespace that is being deleted"),
     ),
     (QuotaExceededError, _failed("QuotaExceeded")),
+    (
+        AdmissionDeniedError,
+        _failed("AdmissionDenied", "change the output, or the rule of the webhook or policy"),
+    ),
     (
         ForbiddenError,
         _failed("Forbidden", "apply the role that `myrmidon generate rbac` writes"),

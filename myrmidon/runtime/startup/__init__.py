@@ -3,6 +3,7 @@
 definitions  the CRDs of the program: compared with the cluster's, or installed
 preflight    checks that every declared kind can be listed
 remotes      other clusters that controllers watch, read and write
+storage_migration  writes all objects of a kind in its storage version
 same_kind    two controllers of one kind
 clients      connections to the API servers: fence, rate limit, leader election
 """

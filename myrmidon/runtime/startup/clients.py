@@ -12,9 +12,10 @@ The layers of a request, from the controllers down to the socket:
 Each remote cluster has these layers, too, with the fence of the same elector: only one replica
 writes, to whichever cluster.
 
-Two clients of their own use the bare transport.  That of the leader election, because a renewal must
-be neither fenced nor delayed by the rate limit.  That of ``metrics_auth``, because a replica that
-does not lead is scraped, too, and its reviews are POST requests.
+Two clients use the bare transport.  That of the leader election, because a renewal must be neither
+fenced nor delayed by the rate limit.  And ``bare``: a replica that does not lead is scraped, and the
+reviews of ``metrics_auth`` are POST requests; it serves webhooks, too, and may create their
+certificate.
 """
 
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
+from myrmidon.runtime.webhooks.process_webhooks import Unfenced
 
 
 class Clients:
@@ -51,6 +53,8 @@ class Clients:
 
     home: Client
     """The client of the home cluster; requests for kinds of remote clusters are passed on."""
+    bare: Client
+    """A client of the home cluster whose writes need no lease."""
 
     def __init__(
         self,
@@ -65,6 +69,8 @@ class Clients:
         self._options, self._clock, self._rng = options, clock, rng
         self._metrics, self._log, self._tracing = metrics, log, tracing
         self._unanswered: list[UnansweredWrites] = []
+        self.namespace = "default"
+        """The namespace of the process: of its pod, or of the kubeconfig's context."""
         self.elector: Elector | None = None
         """Takes part in the leader election; None without one."""
         self.access: ScrapeAccess | None = None
@@ -93,10 +99,11 @@ class Clients:
             transport, host = http, endpoint.host
             stack.push_async_callback(http.close)
             namespace = namespace or endpoint.namespace
+            self.namespace = endpoint.namespace or self.namespace
         counter = RequestCounter(self._metrics, host)
+        self.bare = self._client(transport, counter, options.request_timeout.total_seconds())
         if options.metrics_auth:
-            reviews = self._client(transport, counter, options.request_timeout.total_seconds())
-            self.access = ScrapeAccess(reviews, self._clock)
+            self.access = ScrapeAccess(self.bare, self._clock)
         if options.leader_election:
             named = [(each.name, each.kind().group) for each in controllers]
             name = options.leader_election_id or default_lease_name(named)
@@ -107,6 +114,12 @@ class Clients:
     def remote(self, name: str, transport: Transport) -> Client:
         """Return a client for a remote cluster; its writes need the Lease of the home cluster."""
         return self._writing(transport, RequestCounter(self._metrics, name))
+
+    @property
+    def unfenced(self) -> Unfenced:
+        """The connection of webhooks, which replicas that do not lead serve as well."""
+        elector = self.elector
+        return Unfenced(self.bare, lambda: elector is None or elector.leads, self.namespace)
 
     async def elected(self) -> None:
         """Wait until this process leads; without leader election it always does."""

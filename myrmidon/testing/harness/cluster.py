@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
+from myrmidon.admission.rules import Admission
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, namespace_of, ref_of
@@ -39,11 +40,13 @@ from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import WorkQueue
 from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.testing.harness.conversions import kinds_of_versions
 from myrmidon.testing.harness.failures import (
     NotAtRestError,
     NotSettledError,
     OncePerFailure,
     last_refusal,
+    next_pass,
     told,
     told_object,
 )
@@ -85,7 +88,7 @@ class Cluster(ClusterReads, ABC):
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        controllers: tuple[Controller[Any], ...],
+        parts: tuple[Controller[Any] | Admission[Any], ...],
         options: ManagerOptions,
         namespace: str,
     ) -> None:
@@ -94,6 +97,8 @@ class Cluster(ClusterReads, ABC):
         self._finalizer = guard(self, self._open)  # first: it ends the loop also if a check raises
         check_not_async()
         check_options(options)
+        self._admissions = tuple(each for each in parts if isinstance(each, Admission))
+        controllers = tuple(each for each in parts if not isinstance(each, Admission))
         for controller in controllers:
             check_is_controller(controller, type(self).__name__)
         self._remotes: dict[str, Transport] = {}
@@ -275,6 +280,8 @@ class Cluster(ClusterReads, ABC):
         )
         for controller in self._controllers:
             self.manager.add(controller)
+        for admission in self._admissions:
+            self.manager.add(admission)
         for name, transport in self._remotes.items():
             self.manager.add_remote(name, transport)
         self._task = self._open.manager = self.loop.create_task(self.manager.run())
@@ -345,7 +352,7 @@ class Cluster(ClusterReads, ABC):
                 lines += told_object(key, obj and loop.home.seen(obj), graph)
                 refused = last_refusal(self.writes, key)
                 lines += [f"      refused: {refused}"] if refused else []
-                lines.append(f"      {_next_pass(due.get(key), self.loop.time())}")
+                lines.append(f"      {next_pass(due.get(key), self.loop.time())}")
         return "\n".join(lines)
 
     def explain(self) -> str:
@@ -385,14 +392,8 @@ class Cluster(ClusterReads, ABC):
 
     def _known_kinds(self) -> Iterable[Kind]:
         yield from kinds.ALL
+        yield from (admission.kind() for admission in self._admissions)
         for controller in self._controllers:
             yield controller.kind()
+            yield from kinds_of_versions(controller)
             yield from (*controller.managed_kinds, *controller.read_kinds)
-
-
-def _next_pass(due_at: float | None, now: float) -> str:
-    if due_at is None:
-        return "no pass is owed until it changes"
-    if due_at <= now:
-        return "its next pass is due"
-    return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"

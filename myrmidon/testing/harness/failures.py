@@ -9,6 +9,7 @@ retries that fail in the same way are left out.
 import logging
 import re
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, uid_of
@@ -151,3 +152,12 @@ def _quiet(obj: Json) -> Json:
     """Return the object without the fields that change with every write."""
     meta = {key: value for key, value in obj.get("metadata", {}).items() if key not in _NOISE}
     return {**obj, "metadata": meta}
+
+
+def next_pass(due_at: float | None, now: float) -> str:
+    """Say when an object gets its next pass; both times are those of the event loop."""
+    if due_at is None:
+        return "no pass is owed until it changes"
+    if due_at <= now:
+        return "its next pass is due"
+    return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"

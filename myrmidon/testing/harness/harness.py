@@ -24,6 +24,10 @@ by the number of loop turns (``TURNS_MAX``); ``settle`` gives up after ``within`
 Faults: ``faults`` decides for each request of the controllers whether it fails
 (``testing.faults``), ``crash`` and ``restart`` replace the process of the controllers.  The test's
 own requests (``apply``, ``get``, ...) use a separate connection, which has no faults.
+
+Webhooks: validators and defaults (``@validates``, ``@defaults``) are called in the process, for writes
+of the test and of the controllers.  Pass the ``Admission`` objects beside the controllers.  The
+manifests of the start, and writes of the server's actors, are not checked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,6 +35,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
+from myrmidon.admission.rules import Admission
+from myrmidon.admission.webhooks import declared_subjects
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
@@ -44,6 +50,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
+from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
 from myrmidon.sets.outputs.identification import check_identified
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing.faults.transport import Faults, FaultyTransport
@@ -57,9 +64,11 @@ from myrmidon.testing.harness.clock import (
     reached,
 )
 from myrmidon.testing.harness.cluster import NAMESPACE, Cluster, Objects
+from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.failures import NotSettledError
 from myrmidon.testing.harness.misuse import check_duration, check_manifests, check_user
 from myrmidon.testing.harness.recording import RecordingTransport
+from myrmidon.testing.harness.webhooks import asking, in_process_configurations
 
 _SAME_MOMENT_SECONDS = 1e-6
 """Times that differ by less count as equal: 0.1 + 0.2 is 0.30000000000000004."""
@@ -92,7 +101,7 @@ class Harness(Cluster):
 
     def __init__(
         self,
-        *controllers: Controller[Any],
+        *controllers: Controller[Any] | Admission[Any],
         manifests: Iterable[Any] = (),
         actors: Iterable[Any] | None = None,
         options: ManagerOptions | None = None,
@@ -107,6 +116,7 @@ class Harness(Cluster):
         self.loop = loop = VirtualTimeLoop()
         given = ManagerOptions(seed=0) if options is None else options
         super().__init__(loop, controllers, given, namespace)
+        controllers = self._controllers
         self._faults = faults
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
@@ -114,10 +124,16 @@ class Harness(Cluster):
             actors=cluster_actors() if actors is None else actors,
             rbac=run_as is not None,
         )
-        definitions = _definitions(tuple(dict.fromkeys(map(type, controllers))))
+        classes = tuple(dict.fromkeys(map(type, controllers)))
+        convert_in_process(self.server, classes)
+        definitions = _definitions(classes)
         self._definitions = () if crds else definitions
         for definition in definitions if crds else ():
             _created(self.server.create(definition))
+        subjects = (*declared_subjects(map(type, controllers)), *self._admissions)
+        for configuration in in_process_configurations(subjects):
+            _created(self.server.create(configuration))
+        self.server.webhook_client = asking(self._webhooks)
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
                 _created(self.server.create(made))
@@ -227,6 +243,11 @@ class Harness(Cluster):
         }
         self._remotes = dict(self._remote_lines)
         return self._line
+
+    def _webhooks(self) -> WebhookDispatch | None:
+        """Return what answers webhooks: None after a crash, and before the manager has started."""
+        webhooks = None if self._line.is_dead else self.manager.webhooks
+        return None if webhooks is None else webhooks.dispatch
 
     def _step(self) -> None:
         """Run all ready callbacks; raise if that never ends, or if the manager has failed."""

@@ -19,7 +19,7 @@ from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.actors.actor import Actor, ServerAccess
 from myrmidon.apiserver.actors.collector import GarbageCollector
-from myrmidon.apiserver.call import Admission, AdmissionStep
+from myrmidon.apiserver.call import AdmissionStep, PendingWrite
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.server import ApiServer, ServerCheckpoint
@@ -128,7 +128,7 @@ class SimulatedWebhook:
     noticed: Callable[[], None] = lambda: None
     writer: Callable[[], int] = lambda: -1
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Change or refuse a create or an update by a controller."""
         if not self.how or self.writer() < 0 or admission.obj is None or admission.subresource:
             return None
@@ -148,7 +148,7 @@ class SimulatedWebhook:
         labels = {**(meta.get("labels") or {}), MARK: "mutated"}
         return {**admission.obj, "metadata": {**meta, "labels": labels}}
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Do nothing: ``admit`` has refused the write already."""
 
 
@@ -159,14 +159,14 @@ class ScenarioWebhook:
     kind: str
     change: Callable[[Json], Json]
 
-    def admit(self, admission: Admission) -> Json | None:
+    def admit(self, admission: PendingWrite) -> Json | None:
         """Return the object as the webhook changes it."""
         kind = admission.call.type.kind.kind
         if admission.obj is None or admission.subresource or kind != self.kind:
             return None
         return self.change(admission.obj)
 
-    def check(self, admission: Admission) -> None:
+    def check(self, admission: PendingWrite) -> None:
         """Do nothing: it refuses no write."""
 
 

@@ -25,6 +25,7 @@ from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.errors import AmbiguousError
 from myrmidon.runtime.observability.change_log import WriteRecord
 from myrmidon.testing.harness.clock import VirtualClock, quiesced, reached
+from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.director import Director
 from myrmidon.testing.simulation.disturbances import MONKEY, disturb
@@ -124,6 +125,8 @@ class Run:
         recipes = [recipe for recipe, _ in self.recipes]
         self.template = template_for(definitions_in(recipes, self.extra_definitions))
         self.server, self.describer = self.template.server, self.template.describer
+        for recipe in recipes:
+            convert_in_process(self.server, recipe.controllers)
         self.collector = self.template.fork(self.clock, self._actors, self.seed)
         self.world = World(self.server, self.namespace, self.externals)
         self.monitors = Monitors(self.world, self._violated, self.fair_time)

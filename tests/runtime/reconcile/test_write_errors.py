@@ -18,7 +18,7 @@ from myrmidon.errors import (
     api_error,
 )
 from myrmidon.fsm import Failed, Wait
-from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 
 REF = ObjectRef(kinds.CONFIG_MAP, "a", "ns")
 QUOTA = 'configmaps "a" is forbidden: exceeded quota: q, requested: 1, used: 1, limited: 1'
@@ -220,3 +220,14 @@ def test_a_lost_lease_is_not_a_result_of_the_object() -> None:
     """Q6: it ends the process, and no condition reports it."""
     with pytest.raises(LeadershipLostError):
         refusal(REF, LeadershipLostError("over"))
+
+
+def test_a8_a_webhook_that_refuses_a_write_is_named() -> None:
+    """Neither a missing role nor a writer that was faster."""
+    said = 'admission webhook "a.b.c" denied the request: no'
+    result = refusal(REF, api_error(403, {"message": said}))
+
+    assert result.reason == "AdmissionDenied"
+    assert "change the output" in result.message
+    assert is_overtaken(api_error(422, {"message": "the test failed"}))
+    assert not is_overtaken(api_error(422, {"message": said}))
