@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from myrmidon.cli.commands import command_module
-from myrmidon.cli.main import COMMANDS, EXIT_CODES
+from myrmidon.cli.main import COMMANDS, EXIT_CODES, command_module
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 _HEAD = """# Commands
