@@ -48,7 +48,7 @@ from myrmidon.testing.simulation.processes import SimulatedProcess
 from myrmidon.testing.simulation.programs import Recipe, definitions_in
 from myrmidon.testing.simulation.requests import Describer, RequestSubject
 from myrmidon.testing.simulation.result import SimulationFailure
-from myrmidon.testing.simulation.schedules import Schedule
+from myrmidon.testing.simulation.schedules import RunSchedule
 from myrmidon.testing.simulation.stage import StageProcess
 from myrmidon.testing.simulation.trace import Commit, Happened, Trace
 from myrmidon.testing.simulation.user import ScenarioUser
@@ -95,7 +95,11 @@ class Run:
         self.ignored: list[str] = []
         self._awaiting: list[Monitor] = []
         self.is_over = self.has_begun = False
-        self.healing, self.recovery, self.schedule = Healing(self), Recovery(), Schedule(self.loop)
+        self.healing, self.recovery, self.schedule = (
+            Healing(self),
+            Recovery(),
+            RunSchedule(self.loop),
+        )
         self.fair_time = FairTime()
         self.is_meddled = any(fault.action.kind in _MEDDLING for fault in plan)
         self.start_state: Callable[[Run], None] | None = None

@@ -30,7 +30,7 @@ _REQUESTS = 60
 """Change points are drawn among the first so many requests."""
 
 
-class Schedule:
+class RunSchedule:
     """The order of answers and callbacks of one run; the plain one until ``begin``."""
 
     def __init__(self, loop: SimulationLoop) -> None:

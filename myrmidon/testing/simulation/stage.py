@@ -23,7 +23,7 @@ from myrmidon.testing.simulation.interruptions import Interruptions
 from myrmidon.testing.simulation.loop import SimulationLoop
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.requests import Describer, RequestSubject
-from myrmidon.testing.simulation.schedules import Schedule
+from myrmidon.testing.simulation.schedules import RunSchedule
 from myrmidon.testing.simulation.staleness import StaleView
 from myrmidon.testing.simulation.trace import Trace
 from myrmidon.testing.simulation.world import World
@@ -152,7 +152,7 @@ class Stage(Protocol):
     is_meddled: bool
     healing: Healing
     settled: list[list[Json]]
-    schedule: Schedule
+    schedule: RunSchedule
 
     @property
     def players(self) -> "list[StageProcess]":
