@@ -34,6 +34,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
+from weakref import WeakMethod
 
 from myrmidon.admission.rules import Admission
 from myrmidon.admission.webhooks import declared_subjects
@@ -133,7 +134,10 @@ class Harness(Cluster):
         subjects = (*declared_subjects(map(type, controllers)), *self._admissions)
         for configuration in in_process_configurations(subjects):
             _created(self.server.create(configuration))
-        self.server.webhook_client = asking(self._webhooks)
+        webhooks = WeakMethod(self._webhooks)  # the server is alive until the cluster is ended
+        self.server.webhook_client = asking(
+            lambda: None if (find := webhooks()) is None else find()
+        )
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
                 _created(self.server.create(made))

@@ -187,7 +187,11 @@ class LeanTurns(asyncio.SelectorEventLoop):
                 self.virtual_seconds = timers[0][0]
             ends_at = self.virtual_seconds + self._clock_resolution
             while timers and timers[0][0] < ends_at:
-                ready.append(heapq.heappop(timers))
+                timer = heapq.heappop(timers)
+                # A timer fires up to one clock resolution early.  Then time moves to it: otherwise code
+                # that finds itself too early and sets it again would do so for ever.
+                self.virtual_seconds = max(self.virtual_seconds, timer[0])
+                ready.append(timer)
         elif waits:
             raise DeadlockError
 
