@@ -40,21 +40,24 @@ from myrmidon.fsm.misuse.instances import check_is_controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.controller.gauges import set_gauges
 from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.controller.run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.observability.change_log import ChangeLog
+from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.observability.tracing import Tracing
+from myrmidon.runtime.observability.vitals import Vitals
 from myrmidon.runtime.options import ManagerOptions
+from myrmidon.runtime.process import health
 from myrmidon.runtime.process.garbage import freeze_until
-from myrmidon.runtime.process.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.process.lag import LoopLag
 from myrmidon.runtime.process.supervision import Supervisor, Tasks, first_of
 from myrmidon.runtime.startup.clients import Clients
 from myrmidon.runtime.startup.definitions import install_definitions
 from myrmidon.runtime.startup.preflight import not_served, patiently
+from myrmidon.runtime.startup.records import open_change_log, recorder_for
 from myrmidon.runtime.startup.remotes import RemoteCluster
 from myrmidon.runtime.startup.same_kind import check_apart, check_together
 
@@ -68,7 +71,8 @@ class Manager:
     ``ManagerOptions.kubeconfig`` and ``context``: host, CA, client certificate, token and its
     refresh hook, proxy.  ``metrics`` is where the manager counts; by default it creates its own.
     ``definitions`` are the CRDs of the program: compared with the cluster's, or installed with
-    ``ManagerOptions.install_crds``.
+    ``ManagerOptions.install_crds``.  ``recorder`` keeps the passes with ``ManagerOptions.trace``, for
+    a manager that follows another one; by default a new one.
     """
 
     def __init__(
@@ -80,9 +84,11 @@ class Manager:
         metrics: Metrics | None = None,
         configuration: Any = None,
         definitions: Iterable[Json] = (),
+        recorder: Recorder | None = None,
     ) -> None:
         self._definitions = tuple(definitions)
         self.options = options or ManagerOptions()
+        self.recorder = recorder_for(self.options, recorder)
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
         self._runs: list[ControllerRun] = []
         self._process: Process | None = None
@@ -241,7 +247,8 @@ class Manager:
             elected=clients.elected,
             remotes=remotes,
             definitions=() if self.options.install_crds else self._definitions,
-            changes=self._change_log(stack),
+            changes=open_change_log(self.options, self._log, stack),
+            recorder=self.recorder,
             tracing=self._tracing,
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
@@ -266,14 +273,6 @@ class Manager:
             await self._wind_down(election)
             for task in background:
                 task.cancel()
-
-    def _change_log(self, stack: AsyncExitStack) -> ChangeLog | None:
-        path, on_write = self.options.change_log, self.options.on_write
-        if not path and on_write is None:
-            return None
-        changes = ChangeLog(path, on_write, self._log)
-        stack.callback(changes.close)
-        return changes
 
     def _remote_clusters(self) -> dict[str, RemoteCluster]:
         found: dict[str, RemoteCluster] = {}
@@ -353,30 +352,22 @@ class Manager:
         probes, metrics = self.options.health_addr, self.options.metrics_addr
         tables: dict[str, list[web.RouteTableDef]] = {}
         if probes:
-            tables.setdefault(probes, []).append(health_routes(self.checks))
+            tables.setdefault(probes, []).append(health.health_routes(self.checks))
         if probes and self.options.trace:
-            tables[probes].append(trace_routes(self.views))
+            tables[probes].append(health.trace_routes(self.views))
         if metrics:
             access, registry = self._clients.access, self.options.registry
-            routes = metrics_routes(self.metrics, self._refresh, access, registry)
+            routes = health.metrics_routes(self.metrics, self._refresh, access, registry)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
-            bound = await stack.enter_async_context(serving(address, *routes_of))
+            bound = await stack.enter_async_context(health.serving(address, *routes_of))
             self.addresses[address] = bound
             self._log.info("serving", address=bound)
 
     def checks(self) -> dict[str, str | None]:
         """Return the checks of readyz: a name and the problem, None if the check passes."""
-        found: dict[str, str | None] = {}
-        for health in self._caches.health() if self._caches else ():
-            problem = None
-            if not health.is_synced:
-                problem = "not in sync"
-            elif health.staleness_seconds > self.options.stale_after.total_seconds():
-                problem = f"no message from the server for {health.staleness_seconds:.0f} s"
-            if problem is not None and health.fault is not None:
-                problem = f"{problem}: {health.fault}"
-            found[f"cache {health.scope}"] = problem
+        healths = self._caches.health() if self._caches else ()
+        found = health.cache_checks(healths, self.options.stale_after.total_seconds())
         for run in self._runs:
             found.update(run.checks())
         if self._supervisor is not None:
@@ -386,15 +377,19 @@ class Manager:
             found["leading" if elector.leads else "standby"] = None
         return found
 
+    def vitals(self) -> Vitals:
+        """Return how the process is: its leadership, event loop, caches, queues and problems."""
+        elector = self._clients.elector
+        return Vitals(
+            leads=None if elector is None else elector.leads,
+            is_working=self._working.is_set(),
+            lag_seconds=self._lag.longest(self._clock.monotonic()),
+            caches=tuple(self._caches.health() if self._caches else ()),
+            controllers=tuple(loop.vitals() for loop in self.loops),
+            problems={name: said for name, said in self.checks().items() if said is not None},
+        )
+
     def _refresh(self) -> None:
         """Set the gauges that are computed when the metrics are scraped."""
-        now = self._clock.monotonic()
-        self.metrics.loop_lag.set(self._lag.longest(now))
-        for loop in self.loops:
-            loop.pool.observing.queue_looked_at(loop.pool.queue, now)
-            self.metrics.stalled.labels(loop.controller.name).set(loop.stalled())
-        for health in self._caches.health() if self._caches else ():
-            kind = health.scope.kind
-            self.metrics.cache_objects.labels(*kind[:3]).set(health.objects)
-            self.metrics.unreadable.labels(*kind[:3]).set(health.unreadable)
-            self.metrics.cache_staleness.labels(*kind[:3]).set(health.staleness_seconds)
+        healths, now = self._caches.health() if self._caches else (), self._clock.monotonic()
+        set_gauges(self.metrics, self.loops, healths, self._lag.longest(now), now)

@@ -99,7 +99,7 @@ class Applicator:
         self._corrected, self._listeners = corrected, listeners
         # Per output: (hash of the output, resourceVersion that writing it produced).
         self._settled: dict[Wish, tuple[int, str]] = {}
-        # Per output: (hash of the output, hash of the cached object) for which nothing was to send.
+        # Per output: (its hash, hash of the cached object) for which nothing was to send.
         self._held: dict[Wish, tuple[int, int]] = {}
         self.warnings = Warnings()
         """The warnings of the API server, until a pass takes them."""
@@ -109,9 +109,8 @@ class Applicator:
     ) -> OpenOutput | None:
         """Return the first output about which ``write`` has to decide; None if it would send nothing.
 
-        An earlier decision about the same data shows that.  So it is in a pass over a converged
-        object, which need not call ``write`` then.  While an output is stalled the result is never
-        None, because ``write`` counts these passes.
+        An earlier decision about the same data shows that, as in a pass over a converged object.
+        While an output is stalled the result is never None, because ``write`` counts these passes.
         """
         stalled = self._guard.wishes
         for number, output in enumerate(outputs):
@@ -131,10 +130,8 @@ class Applicator:
     ) -> list[Written]:
         """Make every output true; one that fails does not stop the others.
 
-        Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
-        written first: if one of these fails, the other outputs are not written.  Patches are
-        written last.  ``first`` is the answer of ``first_open``, if the caller has it: then that
-        output is not looked up again.
+        Namespaces and CustomResourceDefinitions are written first (if one fails, the other outputs
+        are not written), and patches last.  ``first`` is the answer of ``first_open``, if known.
         """
         if first is not None and len(outputs) == 1:  # as in most states
             (task,) = tasks_of(outputs, parent, creating, by, first)
@@ -148,16 +145,19 @@ class Applicator:
                 break
         return [task.written for task in tasks if task.written is not None]
 
-    def send(self, request: Request, *, by: str = "", state: str = "") -> Coroutine[Any, Any, Json]:
+    def send(
+        self, request: Request, *, by: str = "", state: str = "", before: Json | None = None
+    ) -> Coroutine[Any, Any, Json]:
         """Send one write to one object and record its answer in the caches; return the answer.
 
         A write without a field manager gets the one of this applicator.  ``by`` is the author of
-        the pass, and ``state`` the state that declared the output, if it is one.
+        the pass, ``state`` the state that declared the output, ``before`` the cached object.
         """
         if not self._listeners:
             return self._send(request, by)
-        sent = SentWrite(by, state, request, self._before(request.ref))
-        return told(self._listeners, sent, self._send(request, by))
+        if before is None and request.verb is not Verb.CREATE:
+            before = self._before(request.ref)
+        return told(self._listeners, SentWrite(by, state, request, before), self._send(request, by))
 
     async def _send(self, request: Request, by: str) -> Json:
         if self._manager and request.verb is not Verb.DELETE and not request.names_manager:
@@ -310,7 +310,7 @@ class Applicator:
                 return self._skipped(task)
             try:
                 state = task.state if self._listeners else ""
-                answer = await self.send(task.request, by=task.by, state=state)
+                answer = await self.send(task.request, by=task.by, state=state, before=task.current)
             except (ConflictError, NotFoundError) as refused:
                 if not is_worth_another_look(task, refused):
                     raise

@@ -9,7 +9,7 @@
 - ``/passes/KIND/NAMESPACE/NAME`` exists only with ``ManagerOptions.trace``.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from myrmidon.errors import UsageError
+from myrmidon.io.watch.subscriptions import Health
 from myrmidon.runtime.metrics.exposition import exposition, format_of, registry_of
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
@@ -47,6 +48,21 @@ def health_routes(ready: Callable[[], Mapping[str, str | None]]) -> web.RouteTab
         return web.Response(text="\n".join(lines) + "\n", status=503 if failed else 200)
 
     return routes
+
+
+def cache_checks(healths: Iterable[Health], stale_seconds: float) -> dict[str, str | None]:
+    """Return the checks of the caches: a name and the problem, None if the check passes."""
+    found: dict[str, str | None] = {}
+    for health in healths:
+        problem = None
+        if not health.is_synced:
+            problem = "not in sync"
+        elif health.staleness_seconds > stale_seconds:
+            problem = f"no message from the server for {health.staleness_seconds:.0f} s"
+        if problem is not None and health.fault is not None:
+            problem = f"{problem}: {health.fault}"
+        found[f"cache {health.scope}"] = problem
+    return found
 
 
 def trace_routes(views: Callable[[str, str], list[ObjectView]]) -> web.RouteTableDef:

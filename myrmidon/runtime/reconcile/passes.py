@@ -210,7 +210,7 @@ class Pass:
         if state.takes_context:
             call = partial(call, self._context(state))
         deps = self._deps
-        return await deps.run_state(state, call, deps.clock, self._log, deps.observing.state_ran)
+        return await deps.run_state(state, call, deps.clock, self._log, deps.state_ran)
 
     async def _release_finalizer(self) -> Report:
         left = unremoved_externals(self._subject)

@@ -4,5 +4,6 @@ definitions  the CRDs of the program: compared with the cluster's, or installed
 preflight    checks that every declared kind can be listed
 remotes      other clusters that controllers watch, read and write
 same_kind    two controllers of one kind
+records      the change log and the recorder that the options ask for
 clients      connections to the API servers: fence, rate limit, leader election
 """
