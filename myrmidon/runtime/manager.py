@@ -195,6 +195,11 @@ class Manager:
         """Begin the shutdown: start no new passes, finish those under way, release the Lease."""
         self._stopping.set()
 
+    @property
+    def client(self) -> Client | None:
+        """The client of the cluster; None before ``run`` has connected."""
+        return self._process.client if self._process is not None else None
+
     async def wait_working(self) -> None:
         """Wait until the caches are in sync, this process leads, and the workers run."""
         await self._working.wait()

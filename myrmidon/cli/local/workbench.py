@@ -40,8 +40,11 @@ from myrmidon.generate import crds
 from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.snapshot import Snapshot
 from myrmidon.testing.harness.misuse import documents
+from myrmidon.ui.server import LivePage, serve_page
+from myrmidon.ui.sources import ManagerSource
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"
@@ -69,6 +72,7 @@ class Workbench:
         self._remotes: dict[str, ApiServer] = {}
         self._folders: list[Path] = []
         self._unapplied: set[Path] = set()
+        self._recorder = Recorder()  # outlives each manager, so that a reload keeps the history
         self._manager: Manager | None = None
         self._next: Manager | None = None
         self._task: asyncio.Task[None] | None = None
@@ -86,6 +90,15 @@ class Workbench:
             self.kubeconfig = Path(folder, "kubeconfig")
             write_kubeconfig(self.kubeconfig, self.url, self._token)
             yield
+
+    @asynccontextmanager
+    async def showing(self, address: str) -> AsyncIterator[str]:
+        """Serve the live page until the block is left; yield the address to open in a browser."""
+        title = shown(Path(self.target))
+        source = ManagerSource(lambda: self._manager, title, self._clock, self.client)
+        live = LivePage(source, self._clock, writable=True)
+        async with serve_page(live, address) as url:
+            yield f"{url}/?token={live.token}"
 
     # -------------------------------------------------------------------- the controllers
 
@@ -218,7 +231,12 @@ class Workbench:
     def _prepared(self) -> Manager:
         """A manager that is not started: what is wrong with the controllers shows here."""
         transport = LocalTransport(self.server, user=ADMIN)
-        manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
+        manager = Manager(
+            ManagerOptions(trace=True),
+            transport=transport,
+            clock=self._clock,
+            recorder=self._recorder,
+        )
         for cls in self._classes:
             manager.add(made(cls))
             for name in clusters_of(cls):
