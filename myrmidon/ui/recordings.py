@@ -24,10 +24,11 @@ FORMAT = "myrmidon-recording/1"
 
 
 async def recording_of(source: PageSource, at: str) -> Json:
-    """Return everything that a source knows."""
+    """Return everything that a source knows.  No request is sent, however many objects there are."""
     objects = []
     async for row in source.rows():
-        story = await source.story(PageObject(row["controller"], row["namespace"], row["name"]))
+        of = PageObject(row["controller"], row["namespace"], row["name"])
+        story = await source.story(of, asks=False)
         if story is not None:
             objects.append(story)
     return {
@@ -92,6 +93,6 @@ class RecordedSource:
         found: Json = self._document.get("vitals") or {}
         return found
 
-    async def story(self, of: PageObject) -> Json | None:
+    async def story(self, of: PageObject, *, asks: bool = True) -> Json | None:  # noqa: ARG002 - a file
         """Return everything about one object; None if it is not known."""
         return self._stories.get("/".join(of))

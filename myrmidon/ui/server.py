@@ -11,9 +11,9 @@ few, larger events, and a pass costs the same whether a page is open or not.
 
 import asyncio
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -24,7 +24,9 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.machine.graph import Graph
+from myrmidon.runtime.observability.pass_record import PassRecord
 from myrmidon.runtime.observability.recorder import StreamEntry
+from myrmidon.runtime.observability.trace import GONE_SECONDS_MAX
 from myrmidon.runtime.process.health import parse_address
 from myrmidon.ui.access import HEADERS, PageAccess
 from myrmidon.ui.actions import ACTIONS, act
@@ -42,6 +44,7 @@ LOOK_SECONDS = 0.2
 VITALS_EVERY = 5  # looks
 PASSES_MAX = 500  # of one event
 STREAMS_MAX = 32
+WALKS_MAX = 1000
 _STATIC = {"live.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _OBJECT = "{controller}/{namespace:[^/]*}/{name}"
 
@@ -60,8 +63,9 @@ class LivePage:
         self._board, self._number = Board(), -1
         self._loading = asyncio.Lock()
         self._epoch = secrets.token_hex(4)
-        self._walked = lru_cache(1000)(walked_edges)
         self._graphs: dict[str, Graph] = {}
+        self._walks: dict[tuple[str, tuple[str, ...]], list[str]] = {}  # the edges of each way
+        self._gone: deque[tuple[float, str]] = deque()  # when a row became one of a gone object
         self.closing = False
 
     def application(self) -> web.Application:
@@ -244,16 +248,23 @@ class LivePage:
         """Return the rows of the objects that had a pass, and how often each edge was walked."""
         walked: dict[str, dict[str, int]] = {}
         for entry in entries:
-            record = entry[2]
-            graph = self._graphs.get(record.controller)
-            if graph is None:
-                continue
-            edges = walked.setdefault(record.controller, {})
-            for edge in _edges(self._walked, graph, tuple(one.state.name for one in record.visits)):
+            edges = walked.setdefault(entry[2].controller, {})
+            for edge in self._edges(entry[2]):
                 edges[edge] = edges.get(edge, 0) + 1
         touched = dict.fromkeys(map(walked_id, entries))
         rows = [self._board.rows[one] for one in touched if one in self._board.rows]
         return {"rows": rows, "walked": walked}
+
+    def _edges(self, record: PassRecord) -> list[str]:
+        """Return the edges that a pass walked; there are few ways through a graph."""
+        key = (record.controller, tuple(visit.state.name for visit in record.visits))
+        found = self._walks.get(key)
+        if found is None:
+            graph = self._graphs.get(record.controller)
+            found = walked_edges(graph, key[1]) if graph is not None else []
+            if len(self._walks) < WALKS_MAX:
+                self._walks[key] = found
+        return found
 
     def _state(self) -> Json:
         recorder = self._source.recorder
@@ -273,13 +284,25 @@ class LivePage:
             if entries is None:
                 self._number = recorder.number if recorder else 0
                 self._graphs = {one["controller"]: graph_of(one) for one in self._source.machines()}
+                self._walks.clear()
                 self._board.replace([row async for row in self._source.rows()])
                 return
             for entry in {walked_id(entry): entry for entry in entries}.values():
                 row = self._source.row(entry)
                 if row is not None:
-                    self._board.put(row)
+                    self._put(row)
                 self._number = max(self._number, entry[0])
+
+    def _put(self, row: Json) -> None:
+        """Set the row of an object, and drop those of objects that have been gone for a while."""
+        self._board.put(row)
+        now = self._clock.monotonic()
+        if row["phase"] == "gone":
+            self._gone.append((now, row["id"]))
+        while self._gone and now - self._gone[0][0] > GONE_SECONDS_MAX:
+            known = self._board.rows.get(self._gone.popleft()[1])
+            if known is not None and known["phase"] == "gone":
+                self._board.drop(known["id"])
 
     def _frame(self) -> Json:
         live = self._source.is_live
@@ -288,14 +311,6 @@ class LivePage:
             "mode": "connecting" if live else "recording",
             "exports": live,
         }
-
-
-def _edges(walk: Any, graph: Graph, states: tuple[str, ...]) -> list[str]:
-    try:
-        found: list[str] = walk(graph, states)
-    except TypeError:  # a graph that cannot be hashed
-        found = walked_edges(graph, states)
-    return found
 
 
 @asynccontextmanager

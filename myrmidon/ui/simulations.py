@@ -44,7 +44,7 @@ class SimulationSource:
         """Return nothing."""
         return {}
 
-    async def story(self, _of: PageObject) -> Json | None:
+    async def story(self, of: PageObject, *, asks: bool = True) -> Json | None:  # noqa: ARG002 - has none
         """Return None: an artefact has no objects."""
         return None
 

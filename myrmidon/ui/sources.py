@@ -46,7 +46,7 @@ class PageSource(Protocol):
     def rows(self) -> AsyncIterator[Json]: ...  # noqa: D102
     def row(self, _entry: StreamEntry) -> Json | None: ...  # noqa: D102
     def vitals(self) -> Json: ...  # noqa: D102
-    async def story(self, of: PageObject) -> Json | None: ...  # noqa: D102
+    async def story(self, of: PageObject, *, asks: bool = True) -> Json | None: ...  # noqa: D102
 
 
 class ManagerSource:
@@ -138,8 +138,11 @@ class ManagerSource:
             },
         }
 
-    async def story(self, of: PageObject) -> Json | None:
-        """Return everything about one object; None if it is not known."""
+    async def story(self, of: PageObject, *, asks: bool = True) -> Json | None:
+        """Return everything about one object; None if it is not known.
+
+        Without ``asks`` no request is sent, so managedFields are missing.
+        """
         loop, recorder = self._loop(of.controller), self.recorder
         if loop is None or loop.tracer is None or recorder is None:
             return None
@@ -148,7 +151,7 @@ class ManagerSource:
         if obj is None and history is None:
             return None
         view = loop.tracer.view_of(loop.traced, ref, obj)
-        fields, problem = await self._live(ref) if obj is not None else ({}, "")
+        fields, problem = await self._live(ref) if obj is not None and asks else ({}, "")
         return {
             "row": row_of(view, labels_of(obj or {})),
             "generation": view.generation,

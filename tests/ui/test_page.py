@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples.web_app.controller import WebApps
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.cli.commands.view import source_of
 from myrmidon.cli.main import main
 from myrmidon.errors import UsageError
+from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.machine.graph import Graph
 from myrmidon.fsm.machine.states import State
+from myrmidon.runtime.observability.pass_record import PassRecord
+from myrmidon.runtime.observability.recorder import Recorder
+from myrmidon.runtime.observability.snapshot import Wrote
 from myrmidon.ui.access import HEADERS, PageAccess
 from myrmidon.ui.board import Board
 from myrmidon.ui.drawings import walked_edges
+from myrmidon.ui.history_view import rows_at
 from myrmidon.ui.markup import Markup, tag
 from myrmidon.ui.recordings import RecordedSource, read_recording
 from myrmidon.ui.simulations import simulation_page
 from myrmidon.ui.sources import PageObject
-from myrmidon.ui.stories import graph_of, machine_of
+from myrmidon.ui.stories import VALUE_MAX, differences, graph_of, machine_of
 from tests.ui.live_pages import Shown, shown
 
 KIND = Kind("demo.myrmidon.dev", "v1", "WebApp", "webapps")
@@ -130,6 +138,65 @@ def test_the_story_of_a_simulation_is_text() -> None:
 
     assert not any(one in page for one in ("<b>O", "<i>", "<u>"))
     assert "&lt;u&gt;" in page
+
+
+def test_a_file_decides_what_is_shown(tmp_path: Path) -> None:
+    """The artefact of a simulation has a page of its own."""
+    path = tmp_path / "failure.json"
+    path.write_text(json.dumps({"oracle": "O1", "plan": {}, "seed": 7, "story": ["x"]}))
+
+    source = source_of(path)
+
+    assert "seed 7" in source.title
+    assert source.front is not None
+
+
+def test_a_write_says_what_it_changed() -> None:
+    """Conditions one by one, other fields with their values, and long values cut."""
+    before = {
+        "spec": {"replicas": 1, "text": "a"},
+        "status": {
+            "conditions": [{"type": "A", "status": "False", "reason": "No", "message": "m"}]
+        },
+    }
+    after = {
+        "spec": {"replicas": 3, "text": "b" * 1000},
+        "status": {
+            "conditions": [{"type": "A", "status": "True", "reason": "Done", "message": ""}]
+        },
+    }
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def told(part: str) -> dict[str, tuple[str, str]]:
+        old, new = (json.dumps(one).encode() for one in (before, after))
+        wrote = Wrote(at, "patch", SHOP, part, before=old, after=new)
+        return {one["path"]: (one["before"], one["after"]) for one in differences(wrote)}
+
+    assert told("status") == {"status.conditions[A]": ("False No: m", "True Done")}
+    assert told("")["spec.replicas"] == ("1", "3")
+    assert len(told("")["spec.text"][1]) == VALUE_MAX + 1
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=30), st.integers(0, 30))
+def test_the_past_is_what_was_recorded(names: list[str], number: int) -> None:
+    """Each object that had a pass by then, and no other."""
+    recorder = Recorder()
+    state = State("made", "Made")
+    for second, name in enumerate(names):
+        value = ConditionValue("False", "Later", str(second))
+        record = PassRecord(
+            "c",
+            ObjectRef(KIND, name, "default"),
+            at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second),
+            seconds=0.1,
+            causes=(),
+            outcome=Outcome((Visit(state, value),), backoff=True),
+        )
+        recorder.add(("c", record.ref), record)
+    found = {row["name"]: row["message"] for row in rows_at(recorder, {}, number)}
+
+    expected = {name: str(place) for place, name in enumerate(names[:number])}
+    assert found == expected
 
 
 # ------------------------------------------------------------------------------- the server

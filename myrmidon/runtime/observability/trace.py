@@ -301,7 +301,11 @@ def _view(
         return ObjectView(ref, traced.controller.name, phase, generation, again_at=next_pass.at)
     last = history.last
     seen = next((one for one in reversed(history.records) if not one.skipped), last)
-    writes = [Wrote(*note) for record in history.records for note in record.notes]
+    notes: list[WriteNote] = []
+    for record in reversed(history.records):
+        notes[:0] = record.notes
+        if len(notes) >= WRITES_MAX:
+            break
     return ObjectView(
         ref,
         traced.controller.name,
@@ -314,7 +318,7 @@ def _view(
         history.passes,
         last.at,
         tuple(map(str, last.causes)),
-        tuple(writes[-WRITES_MAX:]),
+        tuple(Wrote(*note) for note in notes[-WRITES_MAX:]),
     )
 
 
