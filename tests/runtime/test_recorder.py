@@ -20,10 +20,13 @@ from myrmidon import (
 )
 from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.machine.states import State
+from myrmidon.io.writes.sent_writes import SentWrite
 from myrmidon.runtime.observability.pass_record import PassRecord
 from myrmidon.runtime.observability.recorder import PERIOD, Recorder
+from myrmidon.runtime.observability.trace import note_of
 from myrmidon.testing import Harness
 from tests.testing.machines import Calm, Thing, ThingSpec
 
@@ -207,6 +210,41 @@ def test_values_of_secrets_are_not_kept() -> None:
     changed = [wrote for wrote in writes if wrote.ref.kind == kinds.SECRET]
     assert [wrote.verb for wrote in changed] == ["create", "patch"]
     assert "data" in changed[1].fields
+
+
+class Refused(Controller[Thing]):
+    """Writes a ConfigMap that the server refuses."""
+
+    manages = (kinds.CONFIG_MAP,)
+
+    @state(initial=True)
+    def made(self, obj: Thing, out: OutputSet) -> Result:
+        """The ConfigMap exists."""
+        out.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Not_A_Name"}})
+        return Done()
+
+
+def test_a_refusal_is_recorded_in_the_words_of_the_server() -> None:
+    """With the state that declared the output, and without a value after it."""
+    with traced(Refused()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.advance(timedelta(seconds=1))
+        refused = records(cluster)[0].writes[0]
+
+    assert "RFC 1123" in refused.error
+    assert (refused.verb, refused.state, refused.after) == ("create", "made", b"")
+
+
+def test_a_refused_secret_is_recorded_without_the_value_that_the_server_quotes() -> None:
+    """The server quotes invalid values in its message."""
+    said = 'Secret "a" is invalid: data[x]: Invalid value: "hunter2": must be base64'
+    ref = ObjectRef(kinds.SECRET, "a", "default")
+    sent = SentWrite("c:default/a", "made", Request(Verb.CREATE, ref, {}), None, None, said)
+
+    note = note_of(sent, EPOCH)
+
+    assert "hunter2" not in repr(note)
+    assert 'Secret "a" is invalid' in repr(note)
 
 
 class Broken(Controller[Thing]):
