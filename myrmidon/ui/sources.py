@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
-from myrmidon.api.objects.accessors import Json, is_deleting, labels_of, metadata, ref_of
+from myrmidon.api.objects.accessors import Json, is_deleting, labels_of, metadata
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.children.readiness import is_ready
@@ -87,10 +87,11 @@ class ManagerSource:
         for loop in self._loops():
             tracer, traced = loop.tracer, loop.traced
             assert tracer is not None, "a manager whose passes are recorded"
-            kind = loop.controller.kind()
-            for obj in loop.view.list(kind):
+            for ref in loop.view.own_keys():
                 await pace.give_way()
-                yield row_of(tracer.view_of(traced, ref_of(kind, obj), obj), labels_of(obj))
+                obj = loop.view.look(ref)
+                if obj is not None:
+                    yield row_of(tracer.view_of(traced, ref, obj), labels_of(obj))
             for ref in tracer.gone():
                 if loop.view.look(ref) is None:
                     yield row_of(tracer.view_of(traced, ref, None), {})
