@@ -50,7 +50,7 @@ docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 
 test: $(INSTALLED)  ## Everything that needs no cluster
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint docs coverage
-	$(BIN)/python -m pytest -n 2 -m "not cluster and not first_day and not long" $(addprefix --ignore=,$(PURE_TESTS))
+	$(BIN)/python -m pytest -n 2 -m "not cluster and not first_day and not long and not browser" $(addprefix --ignore=,$(PURE_TESTS))
 
 coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
 	$(BIN)/coverage run -m pytest $(PURE_TESTS)
@@ -70,6 +70,12 @@ test-long: $(INSTALLED)  ## Minutes of load on a real API server: certificates t
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m pytest -n 0 -o faulthandler_timeout=0 -m long
 
+test-browser: $(INSTALLED)  ## The live page in Chromium; skipped where there is none
+	$(BIN)/python -m pytest -n 0 -m browser tests/ui || [ $$? -eq 5 ]  # 5: no tests
+
+screenshots: $(INSTALLED)  ## The pictures of the live page in docs; needs Chromium
+	$(BIN)/python docs/screenshots.py
+
 test-first-day: $(INSTALLED)  ## From a wheel to an image that runs on a real API server; needs the network and root
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m pytest -n 0 -s -o faulthandler_timeout=0 -m first_day tests/first_day
@@ -82,4 +88,4 @@ soak: $(INSTALLED)    ## Faults for SOAK_MINUTES (10) on a real API server: thre
 	$(BIN)/python -m tests.cluster.controlplane --build
 	$(BIN)/python -m tests.soak
 
-.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-long test-first-day test-fresh soak
+.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster test-long test-browser screenshots test-first-day test-fresh soak

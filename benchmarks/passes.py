@@ -8,6 +8,9 @@ request is sent, and the benchmark checks that.
 over a converged object, of the pass that makes the three ConfigMaps and the status of a new object, and
 of the pass after a change of the spec.  The last two include the client down to the transport, and the
 watch events of the object and of the controller's own writes.
+
+``--trace`` does the same with the recorder of passes switched on (``ManagerOptions.trace``): what it costs
+is the difference.
 """
 
 import argparse
@@ -16,6 +19,7 @@ from functools import partial
 
 from benchmarks.opcodes import PARTS, by_part, count
 from benchmarks.widget import Widget, Widgets, WidgetSpec
+from myrmidon import ManagerOptions
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.paths import object_path
 from myrmidon.api.requests.request import Patch
@@ -34,8 +38,9 @@ def main() -> None:
     parser.add_argument("--objects", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--opcodes", action="store_true")
+    parser.add_argument("--trace", action="store_true")
     args = parser.parse_args()
-    with Harness(Widgets()) as cluster:
+    with Harness(Widgets(), options=ManagerOptions(seed=0, trace=args.trace)) as cluster:
         for number in range(args.objects):
             cluster.apply(Widget(name=f"w{number:04d}", spec=WidgetSpec(value="one")))
         cluster.settle()

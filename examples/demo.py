@@ -87,11 +87,12 @@ async def main() -> None:
     """Start the server and the controller, run the demo, and print a summary."""
     clock = LoopClock()
     bench = Workbench(TARGET, clock)
-    async with bench.serving(port=0):
+    async with bench.serving(port=0), bench.showing(":0") as shown:
         await bench.open()
         ready()
         view = view_for("myrmidon demo")
         try:
+            view.say(f"watch it live: {shown}")
             async with asyncio.TaskGroup() as group:
                 bench.start(group)
                 await Demo(bench, view, clock).play()

@@ -26,6 +26,7 @@ COMMANDS = {
     "simulate": "try controllers under every fault at every moment",
     "plan": "show what a pass would write, without writing it",
     "explain": "show where an object is in its graph and what it waits for",
+    "view": "show a recording of the live page, or a failed simulation, in a browser",
     "reconcile": "ask for a pass over an object now",
     "release": "remove the finalizer of an object that its controller cannot delete",
     "migrate-storage": "write all objects of a kind in its storage version",

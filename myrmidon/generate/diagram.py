@@ -38,8 +38,10 @@ _STYLE = """\
       .box { fill: #151b23 }
     }
   </style>
+"""
+_MARKER = """\
   <defs>
-    <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+    <marker id="{prefix}arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
       <path class="dot" d="M0 0 8 4 0 8z"/>
     </marker>
   </defs>"""
@@ -62,8 +64,12 @@ class _Place:
         return self.x + self.width / 2
 
 
-def svg(graph: Graph, title: str = "state machine") -> str:
-    """The graph as an SVG document."""
+def svg(graph: Graph, title: str = "state machine", embedded: str = "") -> str:
+    """Return the graph as an SVG document.
+
+    ``embedded`` is a prefix of ids, for a page that has several graphs: the drawing then leaves its
+    style to the page, and each state is a link ``#state=NAME`` with a place for a count.
+    """
     drawn, bars = graph.drawn_edges
     edges = [(_CREATED, graph.initial), *drawn]
     if graph.finalizer is not None:
@@ -76,11 +82,11 @@ def svg(graph: Graph, title: str = "state machine") -> str:
     width = max(place.right for place in places.values()) + _MARGIN
     height = max(place.y for place in places.values()) + _BOX_HEIGHT / 2 + _MARGIN
     parts = [
-        _opening(width, height),
+        _opening(width, height, "group" if embedded else "img"),
         f"  <title>{escape(title)}</title>",
-        _STYLE,
-        *(_edge([places[name] for name in chain]) for chain in chains),
-        *(_node(graph, name, places[name]) for layer in rows for name in layer),
+        _MARKER.format(prefix=escape(embedded)) if embedded else _STYLE + _MARKER.format(prefix=""),
+        *(_edge(chain, places, embedded) for chain in chains),
+        *(_node(graph, name, places[name], embedded) for layer in rows for name in layer),
         *(_bar(places[name]) for name in bars),
         "</svg>",
     ]
@@ -176,20 +182,24 @@ def _width(graph: Graph, name: Name) -> float:
 # ------------------------------------------------------------------------------- drawing
 
 
-def _opening(width: float, height: float) -> str:
+def _opening(width: float, height: float, role: str) -> str:
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="{role}">'
 
 
-def _edge(chain: Sequence[_Place]) -> str:
+def _edge(names: Sequence[Name], places: Mapping[Name, _Place], embedded: str) -> str:
     """A curve through all places of a chain."""
+    chain = [places[name] for name in names]
     path = f"M{chain[0].right:.1f} {chain[0].y:.1f}"
     for here, there in pairwise(chain):
         middle = (here.right + there.left) / 2
         path += (
             f" C{middle:.1f} {here.y:.1f} {middle:.1f} {there.y:.1f} {there.left:.1f} {there.y:.1f}"
         )
-    return f'  <path class="edge" d="{path}"/>'
+    if not embedded:
+        return f'  <path class="edge" d="{path}"/>'
+    named = f'data-edge="{escape(names[0])}>{escape(names[-1])}"'
+    return f'  <path class="edge" {named} marker-end="url(#{escape(embedded)}arrow)" d="{path}"/>'
 
 
 def _bar(place: _Place) -> str:
@@ -201,7 +211,7 @@ def _bar(place: _Place) -> str:
     )
 
 
-def _node(graph: Graph, name: Name, place: _Place) -> str:
+def _node(graph: Graph, name: Name, place: _Place, embedded: str) -> str:
     if name in (_CREATED, _DELETED):
         word = name.strip("()")
         return (
@@ -215,11 +225,24 @@ def _node(graph: Graph, name: Name, place: _Place) -> str:
     if graph.finalizer and state in graph.reachable(graph.finalizer):
         kind += " deleting"
     top = place.y - _BOX_HEIGHT / 2
-    return (
-        f"  <g><title>{escape(state.summary or state.name)}</title>\n"
+    drawn = (
+        f"<title>{escape(state.summary or state.name)}</title>\n"
         f'    <rect class="{kind}" x="{place.left:.1f}" y="{top:.1f}" '
         f'width="{place.width:.1f}" height="{_BOX_HEIGHT:.0f}" rx="8"/>\n'
         f'    <text class="name" x="{place.x:.1f}" y="{place.y - 3:.1f}">{escape(name)}</text>\n'
         f'    <text class="condition" x="{place.x:.1f}" y="{place.y + 13:.1f}">'
-        f"{escape(state.condition)}</text>\n  </g>"
+        f"{escape(state.condition)}</text>\n"
+    )
+    if not embedded:
+        return f"  <g>{drawn}  </g>"
+    link = f'<a class="state" data-state="{escape(name)}" href="#state={escape(name)}">'
+    return f"  {link}{drawn}{_count(name, place.right - 4, top)}  </a>"
+
+
+def _count(name: Name, x: float, y: float) -> str:
+    """The place for the number of objects in a state, on the corner of its box."""
+    return (
+        f'    <g class="count" data-count="{escape(name)}" visibility="hidden">'
+        f'<rect x="{x - 15:.1f}" y="{y - 9:.1f}" width="30" height="18" rx="9"/>'
+        f'<text x="{x:.1f}" y="{y + 4:.1f}">0</text></g>\n'
     )

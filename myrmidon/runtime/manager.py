@@ -25,7 +25,6 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from itertools import chain
 from random import Random
 from typing import Any
 
@@ -34,30 +33,33 @@ from myrmidon.admission.webhooks import declared_subjects
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
-from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.misuse.instances import check_is_controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.subscriptions import Health
 from myrmidon.runtime.controller.gauges import set_gauges
 from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.controller.run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
+from myrmidon.runtime.controller.traced_objects import all_views, views_of
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.observability.change_log import change_log
+from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.observability.tracing import Tracing
+from myrmidon.runtime.observability.vitals import Vitals
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.process import health
-from myrmidon.runtime.process.garbage import freeze_until
+from myrmidon.runtime.process.garbage import freeze_at_start
 from myrmidon.runtime.process.lag import LoopLag
 from myrmidon.runtime.process.supervision import Supervisor, Tasks, ungrouped
 from myrmidon.runtime.startup.clients import Clients
 from myrmidon.runtime.startup.definitions import install_definitions
 from myrmidon.runtime.startup.preflight import not_served, patiently
+from myrmidon.runtime.startup.records import open_change_log, recorder_for
 from myrmidon.runtime.startup.remotes import RemoteCluster
-from myrmidon.runtime.startup.same_kind import check_apart, check_together
+from myrmidon.runtime.startup.same_kind import check_apart, check_together, unknown_controller
 from myrmidon.runtime.startup.storage_migration import keep_migrated
 from myrmidon.runtime.webhooks.dispatch import Handler
 from myrmidon.runtime.webhooks.process_webhooks import ProcessWebhooks, handlers_of
@@ -72,7 +74,7 @@ class Manager:
     ``ManagerOptions.kubeconfig`` and ``context``: host, CA, client certificate, token and its
     refresh hook, proxy.  ``metrics`` is where the manager counts; by default it creates its own.
     ``definitions`` are the CRDs of the program: compared with the cluster's, or installed with
-    ``ManagerOptions.install_crds``.
+    ``ManagerOptions.install_crds``.  ``recorder`` has the passes of a manager that this one follows.
     """
 
     def __init__(
@@ -84,9 +86,11 @@ class Manager:
         metrics: Metrics | None = None,
         configuration: Any = None,
         definitions: Iterable[Json] = (),
+        recorder: Recorder | None = None,
     ) -> None:
         self._definitions = tuple(definitions)
         self.options = options or ManagerOptions()
+        self.recorder = recorder_for(self.options, recorder)
         self._runs: list[ControllerRun] = []
         self._process: Process | None = None
         self._controllers: list[Controller[Any]] = []
@@ -148,15 +152,12 @@ class Manager:
     async def remove(self, name: str) -> None:
         """Stop the controller of that name, and forget it; the others go on.
 
-        Passes under way finish within ``shutdown_timeout``.  Watches that no other controller needs
-        end, and their caches are freed.  Objects and children stay as they are; an object with our
-        finalizer that is deleted later waits for a controller, or for ``myrmidon release``.
+        Passes under way finish within ``shutdown_timeout``, and watches that no other controller needs
+        end.  Objects and children stay; an object with our finalizer that is deleted later waits.
         """
         found = [one for one in self._controllers if one.name == name]
         if not found:
-            listed = ", ".join(one.name for one in self._controllers) or "none"
-            said = f"the manager has no controller {name!r} (it has: {listed})."
-            raise UsageError(f"{said}\n  fix: use the name of the controller, not of its class")
+            raise unknown_controller(name, self._controllers)
         self._controllers.remove(found[0])
         for run in [one for one in self._runs if one.controller is found[0]]:
             await finish([run], self.options.shutdown_timeout.total_seconds())
@@ -192,6 +193,11 @@ class Manager:
         """Begin the shutdown: start no new passes, finish those under way, release the Lease."""
         self._stopping.set()
 
+    @property
+    def client(self) -> Client | None:
+        """The client of the cluster; None before ``run`` has connected."""
+        return self._process.client if self._process is not None else None
+
     async def wait_working(self) -> None:
         """Wait until the caches are in sync, this process leads, and the workers run."""
         await self._working.wait()
@@ -203,8 +209,7 @@ class Manager:
 
     def snapshot(self) -> Snapshot:
         """Return the state of every object now; empty without ``ManagerOptions.trace``."""
-        views = (loop.tracer.views(loop.traced) for loop in self.loops if loop.tracer is not None)
-        return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
+        return Snapshot(self._clock.now(), self._working.is_set(), all_views(self.loops))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
         """Return an object of the snapshot, ``view("WebApp", "default/shop")``; None, or see ``views``."""
@@ -212,12 +217,7 @@ class Manager:
 
     def views(self, kind: str, key: str) -> list[ObjectView]:
         """Return one object of the snapshot as each controller of its kind sees it."""
-        found = [
-            loop.tracer.view(loop.traced, key)
-            for loop in self.loops
-            if loop.tracer is not None and loop.controller.kind().kind == kind
-        ]
-        return [view for view in found if view is not None]
+        return views_of(self.loops, kind, key)
 
     # ------------------------------------------------------------------------- life cycle
 
@@ -242,7 +242,8 @@ class Manager:
             elected=clients.elected,
             remotes=remotes,
             definitions=() if self.options.install_crds else self._definitions,
-            changes=change_log(self.options.change_log, self.options.on_write, self._log, stack),
+            changes=open_change_log(self.options, self._log, stack),
+            recorder=self.recorder,
             tracing=self._tracing,
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
@@ -299,10 +300,9 @@ class Manager:
     async def _install(self) -> None:
         """Install the definitions of the program, as soon as this process leads."""
         await self._clients.elected()
-        install = partial(
-            install_definitions, self._clients.home, self._definitions, self._clock, self._log
-        )
-        await patiently(install, self._clock, self.options.start_timeout.total_seconds(), self._log)
+        home, clock, log = self._clients.home, self._clock, self._log
+        install = partial(install_definitions, home, self._definitions, clock, log)
+        await patiently(install, clock, self.options.start_timeout.total_seconds(), log)
 
     def _close(self) -> None:
         for run in self._runs:
@@ -316,7 +316,9 @@ class Manager:
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
-            tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
+            waits = (self._synced, self._working, lambda: self.is_idle)
+            freeze = partial(freeze_at_start, *waits, self._clock)
+            tasks += supervisor.start("garbage", freeze, may_end=lambda: True)
         for name, remote in remotes.items():
             tasks += supervisor.start(f"remote {name}", remote.caches.run)
         if self.webhooks is not None:
@@ -324,12 +326,6 @@ class Manager:
         for run in self._runs:
             run.start(supervisor)
         return tasks
-
-    async def _freeze_garbage(self) -> None:
-        """Exclude the caches, and what the first passes leave, from garbage collections."""
-        await freeze_until(self._synced.is_set, self._clock)
-        await self._working.wait()
-        await freeze_until(lambda: self.is_idle, self._clock)
 
     async def _lead(self) -> None:
         """Note when all controllers whose kinds are served are in sync, and when they work."""
@@ -364,16 +360,11 @@ class Manager:
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         """Serve probes and metrics; one server does both if the two addresses are equal."""
-        options = self.options
-        tables = health.endpoints(
-            options.health_addr,
-            options.metrics_addr,
-            health.health_routes(self.checks),
-            health.metrics_routes(
-                self.metrics, self._refresh, self._clients.access, options.registry
-            ),
-            *([health.trace_routes(self.views)] if options.trace else []),
-        )
+        options, access = self.options, self._clients.access
+        scrapes = health.metrics_routes(self.metrics, self._refresh, access, options.registry)
+        probes = [health.health_routes(self.checks)]
+        probes += [health.trace_routes(self.views)] if options.trace else []
+        tables = health.endpoints(options.health_addr, options.metrics_addr, probes, scrapes)
         for address, routes_of in tables.items():
             opened = stack.enter_async_context(health.serving(address, *routes_of))
             self.addresses[address] = bound = await opened
@@ -381,8 +372,7 @@ class Manager:
 
     def checks(self) -> dict[str, str | None]:
         """Return the checks of readyz: a name and the problem, None if the check passes."""
-        caches = self._caches.health() if self._caches else ()
-        found = health.cache_checks(caches, self.options.stale_after.total_seconds())
+        found = health.cache_checks(self._healths(), self.options.stale_after.total_seconds())
         for run in self._runs:
             found.update(run.checks())
         if self.webhooks is not None:
@@ -393,5 +383,17 @@ class Manager:
             found["leading" if elector.leads else "standby"] = None
         return found
 
+    def vitals(self) -> Vitals:
+        """Return how the process is: its leadership, event loop, caches, queues and problems."""
+        elector, lag = self._clients.elector, self._lag.longest(self._clock.monotonic())
+        leads, caches = None if elector is None else elector.leads, tuple(self._healths())
+        problems = {name: said for name, said in self.checks().items() if said is not None}
+        queues = tuple(loop.vitals() for loop in self.loops)
+        return Vitals(leads, self._working.is_set(), lag, caches, queues, problems)
+
     def _refresh(self) -> None:
-        set_gauges(self.metrics, self.loops, self._caches, self._lag, self._clock.monotonic())
+        now = self._clock.monotonic()
+        set_gauges(self.metrics, self.loops, self._healths(), self._lag.longest(now), now)
+
+    def _healths(self) -> Iterable[Health]:
+        return self._caches.health() if self._caches else ()

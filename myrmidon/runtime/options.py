@@ -17,6 +17,7 @@ from myrmidon.fsm.declaration.option_types import mistyped
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.observability.change_log import OnWrite
+from myrmidon.runtime.observability.recorder import BYTES_MAX, PASSES_MAX, PERIOD
 from myrmidon.runtime.reconcile.error_reports import OnError
 from myrmidon.runtime.webhooks.options import WebhookOptions
 
@@ -125,9 +126,16 @@ class ManagerOptions:
     seed: int | None = None
     """The seed of all jitter, for repeatable tests; by default a random one."""
     trace: bool = False
-    """Keep the last pass and the last writes of each object, for ``Manager.snapshot`` and for
-    ``/passes`` on the health address, which ``myrmidon explain --process`` reads.  Off by
-    default."""
+    """Record passes: for ``Manager.snapshot``, for ``/passes`` on the health address, which
+    ``myrmidon explain --process`` reads, and for the live page.  Off by default.  The ``trace_*``
+    options have no effect without it."""
+    trace_bytes: int = BYTES_MAX
+    """The most memory for recorded passes, about; 32 MiB by default.  Beyond it the oldest passes
+    are dropped."""
+    trace_passes: int = PASSES_MAX
+    """How many passes of each object are recorded; 50 by default."""
+    trace_period: timedelta = PERIOD
+    """For how long all passes of the process are recorded; 15 minutes by default."""
     change_log: str = ""
     """Append one line of JSON for each write that changed an object to this file; ``-`` for standard
     output.  A line says which controller, object and state wrote, which fields changed (never their
@@ -157,6 +165,12 @@ class ManagerOptions:
                 raise UsageError(
                     f"ManagerOptions.{name} is {getattr(self, name)}.\n"
                     "  fix: use a positive number, or 0 for no limit"
+                )
+        for name in ("trace_bytes", "trace_passes"):
+            if getattr(self, name) < 1:
+                raise UsageError(
+                    f"ManagerOptions.{name} is {getattr(self, name)}.\n"
+                    "  fix: use a positive number; without `trace` nothing is recorded"
                 )
         if self.namespaces and self.namespace_selector:
             raise UsageError(

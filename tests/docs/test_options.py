@@ -61,11 +61,12 @@ def test_options_and_their_defaults(options: Any, heading: str) -> None:
 
 
 def test_every_flag_of_run_that_is_an_option_is_in_a_table() -> None:
-    """The event loop, the log, the file of settings and remote clusters are not options."""
+    """The event loop, the log, the settings, remote clusters and the live page are not options."""
     listed = {flag for _, flag, _ in _ROW.findall(OPERATE)}
 
     apart = {"-h", "--help", "--event-loop", "--log-format", "--log-level", "--config", "--remote"}
-    unlisted = flags("run") - listed - apart
+    page = {"--ui", "--ui-token", "--ui-write", "--no-ui-write"}  # docs/how-to/watch-it-live.md
+    unlisted = flags("run") - listed - apart - page
     assert {flag for flag in unlisted if flag.replace("--no-", "--") not in listed} == set()
 
 

@@ -7,7 +7,7 @@
 It installs the definitions of the resources, applies the samples (by default sample*.yaml beside the
 controller), runs the controllers and shows every object on its way through its states.  It stays up
 until Ctrl-C, for kubectl in a second terminal, and starts the controllers anew when their code
-changes; the objects stay.
+changes; the objects stay.  The address that it prints opens the live page in a browser.
 
 No containers are started: stand-ins set the status that a Deployment controller and a kubelet would set.
 """
@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import signal
 import sys
+from contextlib import AsyncExitStack
 
 from myrmidon.api.clock import Clock
 from myrmidon.cli.arguments.files import existing_files
@@ -53,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=port, default=0, help="port of the API server (default 0: a free one)"
     )
     parser.add_argument(
+        "--ui",
+        default=":0",
+        metavar="ADDR",
+        help="where the live page is served (default: a free port of this machine; '' for none)",
+    )
+    parser.add_argument(
         "--timeout",
         type=float,
         default=60.0,
@@ -74,15 +81,18 @@ async def _run(args: argparse.Namespace) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with bench.serving(args.port):
+    async with bench.serving(args.port), AsyncExitStack() as stack:
         await bench.open()
         ready()
+        shown = ""
+        if args.ui and not args.once:
+            shown = await stack.enter_async_context(bench.showing(args.ui))
         if not bench.samples():
             _tell_no_samples(bench, once=args.once)
         view = view_for(f"myrmidon dev {args.target}")
         try:
             if not args.once:
-                view.say(welcome(bench))
+                view.say(welcome(bench, shown))
             async with asyncio.TaskGroup() as group:
                 bench.start(group)
                 try:
@@ -108,10 +118,11 @@ def _tell_no_samples(bench: Workbench, *, once: bool) -> None:
     print(f"note: {said}, or create one with kubectl\n", file=sys.stderr)
 
 
-def welcome(bench: Workbench) -> str:
-    """What to type in a second terminal."""
+def welcome(bench: Workbench, shown: str = "") -> str:
+    """Return the address of the live page, and what to type in a second terminal."""
+    page = f"live page: {shown}\n\n" if shown else ""
     return (
-        f"serving {bench.url}; in a second terminal:\n\n"
+        f"{page}serving {bench.url}; in a second terminal:\n\n"
         f"  export KUBECONFIG={bench.kubeconfig}\n"
         f"  kubectl get {bench.controlled[0].plural} -w\n"
     )

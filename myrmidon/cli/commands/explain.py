@@ -6,12 +6,17 @@ All of this is read from the cluster: conditions, references, field managers, Ev
 process of the controller knows what woke the last pass.  If it runs with --trace, it can be asked:
 
   myrmidon explain webapp shop --process localhost:8081
+
+A file that the live page has exported is enough without a cluster:
+
+  myrmidon explain webapp shop --file recording.json
 """
 
 import argparse
 import asyncio
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import orjson
 
@@ -45,6 +50,8 @@ from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.timers.clock import LoopClock
+from myrmidon.ui.recorded_words import find_story, story_lines
+from myrmidon.ui.recordings import read_recording
 
 _EVENTS_SHOWN = 5
 _WRITES_SHOWN = 3
@@ -58,11 +65,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--process", metavar="ADDR", help="health address of the controller, to ask why it last ran"
     )
+    parser.add_argument(
+        "--file",
+        type=Path,
+        metavar="FILE",
+        help="a recording of the live page, instead of a cluster",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the object and print its story."""
-    for line in asyncio.run(_run(args)):
+    if args.file is not None:
+        document = read_recording(args.file)
+        lines = [*story_lines(find_story(document, args.kind, args.name, args.namespace))]
+    else:
+        lines = asyncio.run(_run(args))
+    for line in lines:
         print(line)
     return 0
 

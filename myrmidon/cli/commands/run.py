@@ -39,10 +39,13 @@ from myrmidon.generate.schema.definitions import conversion_client
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import Logger, configure
 from myrmidon.runtime.observability.tracing import global_tracer
 from myrmidon.runtime.webhooks.options import WebhookOptions
+from myrmidon.ui.server import LivePage, serve_page
+from myrmidon.ui.sources import ManagerSource
 from myrmidon.versions import CONVERT_PATH
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
@@ -101,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_start_arguments(parser)
     _add_observing_arguments(parser)
+    _add_page_arguments(parser)
     add_event_loop_argument(parser)
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -226,6 +230,26 @@ def _add_observing_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_page_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ui",
+        default="",
+        metavar="ADDR",
+        help="where the live page is served, such as :8082 (this machine alone) or 0.0.0.0:8082 (default: nowhere)",
+    )
+    parser.add_argument(
+        "--ui-token",
+        default="",
+        metavar="TOKEN",
+        help="what a visitor of the live page needs (default: a random one, in the address that is logged)",
+    )
+    parser.add_argument(
+        "--ui-write",
+        action=argparse.BooleanOptionalAction,
+        help="let visitors of the live page patch, delete, suspend and requeue objects",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Run until stopped."""
     for warning in args.settings.fill(args, os.environ):
@@ -268,7 +292,19 @@ async def _run(
         for name, transport in (await open_remotes(args, stack)).items():
             manager.add_remote(name, transport)
         await _warn_of_missing_rights(controllers, args)
+        if args.ui:
+            await _show(manager, args, stack)
         await manager.run()
+
+
+async def _show(manager: Manager, args: argparse.Namespace, stack: AsyncExitStack) -> None:
+    """Serve the live page, and log its address."""
+    clock = LoopClock()
+    source = ManagerSource(lambda: manager, " ".join(args.target), clock)
+    live = LivePage(source, clock, token=args.ui_token, writable=bool(args.ui_write))
+    url = await stack.enter_async_context(serve_page(live, args.ui))
+    shown = f"{url}/" if args.ui_token else f"{url}/?token={live.token}"
+    Logger("myrmidon.manager").info("live page", url=shown)
 
 
 async def _warn_of_missing_rights(
@@ -336,7 +372,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         install_crds=bool(args.install_crds),
         migrate_storage=bool(args.migrate_storage),
         freeze_garbage=True,
-        trace=bool(args.trace),
+        trace=bool(args.trace or args.ui),
         change_log=args.change_log,
         tracer=global_tracer() if args.tracing else None,
     )

@@ -47,6 +47,7 @@ from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.webhooks import WebhookMetrics
+from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.snapshot import Snapshot
 from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
 from myrmidon.runtime.webhooks.reads import AdmissionReads
@@ -55,6 +56,8 @@ from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.misuse import documents
 from myrmidon.testing.harness.webhooks import NAME as WEBHOOKS_NAME
 from myrmidon.testing.harness.webhooks import asking, in_process_configurations
+from myrmidon.ui.server import LivePage, serve_page
+from myrmidon.ui.sources import ManagerSource
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"
@@ -93,6 +96,7 @@ class Workbench:
         self._folders: list[Path] = []
         self._unapplied: set[Path] = set()
         self._roles: list[Json] = []
+        self._recorder = Recorder()  # outlives each manager, so that a reload keeps the history
         self._manager: Manager | None = None
         self._next: Manager | None = None
         self._task: asyncio.Task[None] | None = None
@@ -110,6 +114,15 @@ class Workbench:
             self.kubeconfig = Path(folder, "kubeconfig")
             write_kubeconfig(self.kubeconfig, self.url, self._token)
             yield
+
+    @asynccontextmanager
+    async def showing(self, address: str) -> AsyncIterator[str]:
+        """Serve the live page until the block is left; yield the address to open in a browser."""
+        title = shown(Path(self.target))
+        source = ManagerSource(lambda: self._manager, title, self._clock, self.client)
+        live = LivePage(source, self._clock, writable=True)
+        async with serve_page(live, address) as url:
+            yield f"{url}/?token={live.token}"
 
     # -------------------------------------------------------------------- the controllers
 
@@ -238,8 +251,12 @@ class Workbench:
     def _prepared(self) -> Manager:
         """A manager that is not started: what is wrong with the controllers shows here."""
         user = generated_role.service_account(NAMESPACE) if self._as_account else ADMIN
-        transport = LocalTransport(self.server, user=user)
-        manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
+        manager = Manager(
+            ManagerOptions(trace=True),
+            transport=LocalTransport(self.server, user=user),
+            clock=self._clock,
+            recorder=self._recorder,
+        )
         for rules in self._admissions:
             manager.add(made(rules))
         controllers = [made(cls) for cls in self._classes]

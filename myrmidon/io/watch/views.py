@@ -124,6 +124,13 @@ class View:
         part = self._parts.get(namespace) or self._parts.get("")
         return [] if part is None else [name for _, name in part.cache.keys(namespace)]
 
+    def all_refs(self) -> Refs:
+        """Return references of all objects of this view, without decoding them."""
+        caches = [part.cache for part in self._parts.values()]
+        return [
+            ObjectRef(self.kind, name, space) for cache in caches for space, name in cache.keys("")
+        ]
+
     def close(self) -> None:
         """End the subscriptions and release the caches."""
         for namespace in list(self._prepared):

@@ -94,7 +94,7 @@ class Applicator:
         self._corrected, self._listeners = corrected, listeners
         # Per output: (hash of the output, resourceVersion that writing it produced).
         self._settled: dict[Wish, tuple[int, str]] = {}
-        # Per output: (hash of the output, hash of the cached object) for which nothing was to send.
+        # Per output: (its hash, hash of the cached object) for which nothing was to send.
         self._held: dict[Wish, tuple[int, int]] = {}
         self.warnings = Warnings()
         """The warnings of the API server, until a pass takes them."""
@@ -155,8 +155,8 @@ class Applicator:
         """
         if not self._listeners:
             return self._send(request, by, task)
-        state = state if task is None else task.state
-        sent = SentWrite(by, state, request, cached_object(self._cached, request.ref))
+        before = cached_object(self._cached, request.ref) if task is None else task.current
+        sent = SentWrite(by, state if task is None else task.state, request, before)
         return told(self._listeners, sent, self._send(request, by, task))
 
     async def _send(self, request: Request, by: str, task: OutputTask | None) -> Json:

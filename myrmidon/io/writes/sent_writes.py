@@ -32,7 +32,7 @@ async def told(
     ending = sent
     try:
         answer = await sending
-        ending = sent._replace(answer=answer)
+        ending = SentWrite(sent.by, sent.state, sent.request, sent.before, answer)
     except MyrmidonError as error:
         ending = sent._replace(error=str(error), unknown=is_ambiguous(error))
         raise

@@ -29,12 +29,15 @@ from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.writes.applicator import Applicator
 from myrmidon.io.writes.own_writes import OwnWrites
+from myrmidon.runtime.controller.recording import PassRecording
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.observability.change_log import ChangeLog, ChangeRecorder
-from myrmidon.runtime.observability.trace import Traced, Tracer
+from myrmidon.runtime.observability.change_log import ChangeLog
+from myrmidon.runtime.observability.recorder import Recorder
+from myrmidon.runtime.observability.trace import Traced
 from myrmidon.runtime.observability.tracing import Tracing
+from myrmidon.runtime.observability.vitals import ControllerVitals
 from myrmidon.runtime.queue.backoff import Backoff
 from myrmidon.runtime.queue.inbox import Inbox
 from myrmidon.runtime.queue.queue import Urgency, WorkQueue
@@ -68,7 +71,7 @@ class ControllerLoop:
         log: Logger,
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
-        trace: bool = False,
+        recorder: Recorder | None = None,
         follows: bool = False,
         changes: ChangeLog | None = None,
         tracing: Tracing | None = None,
@@ -93,8 +96,8 @@ class ControllerLoop:
         self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
-        self.tracer, self._tracing = Tracer(clock) if trace else None, tracing
-        self._recorder = _recorder(controller.name, clock, changes)
+        self._recording = PassRecording(controller.name, clock, recorder, changes, observing)
+        self.tracer, self._tracing = self._recording.tracer, tracing
         applicator = self._applicator(observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
@@ -233,6 +236,19 @@ class ControllerLoop:
         """Return the parts of this controller that the tracer reads."""
         return Traced(self.controller, self.pool.queue, self.view, self.home)
 
+    def vitals(self) -> ControllerVitals:
+        """Return the queue of this controller, and what it did since the process started."""
+        queue, tracer = self.pool.queue, self.tracer
+        return ControllerVitals(
+            self.controller.name,
+            queued=sum(queue.depth(urgency) for urgency in Urgency),
+            in_work=len(queue.working),
+            workers=self.controller.options.workers,
+            passes=0 if tracer is None else tracer.passes,
+            writes=0 if tracer is None else tracer.writes,
+            errors=0 if tracer is None else tracer.errors,
+        )
+
     # --------------------------------------------------------------------------- inside
 
     def _dependencies(
@@ -266,8 +282,7 @@ class ControllerLoop:
             shared=shared,
             shares_status=shares_status,
         )
-        if self._recorder is not None:
-            deps.external_acted = self._recorder.acted_outside
+        self._recording.connect(deps)
         return deps
 
     def _applicator(self, observing: Observing) -> Applicator:
@@ -284,7 +299,7 @@ class ControllerLoop:
             manager=field_manager(self.controller.name),
             clock=self._clock,
             corrected=corrected,
-            listeners=[one.wrote for one in (self.tracer, self._recorder) if one is not None],
+            listeners=self._recording.write_listeners,
         )
 
     def _make_triggers(self, metrics: Metrics, refused: RefusedOutputs) -> Triggers:
@@ -316,11 +331,7 @@ class ControllerLoop:
 
     def _observed_reconcile(self) -> Reconcile:
         """Return the reconcile function, with the wrappers of the options that are switched on."""
-        reconcile: Reconcile = self.reconciler.reconcile
-        if self._recorder is not None:
-            reconcile = self._recorder.around(reconcile)
-        if self.tracer is not None:
-            reconcile = self.tracer.around(reconcile, self.view.look)
+        reconcile = self._recording.around(self.reconciler.reconcile, self.view.look)
         if self._tracing is not None:
             reconcile = self._tracing.around(self.controller.name, reconcile, self.view.look)
         return reconcile
@@ -363,7 +374,3 @@ def _object_rate(options: ControllerOptions) -> ObjectRate[ObjectRef] | None:
 def _retry_budget(options: ControllerOptions) -> RetryBudget | None:
     rate = options.retries_per_second
     return None if rate is None else RetryBudget(rate, options.retries_burst)
-
-
-def _recorder(name: str, clock: Clock, changes: ChangeLog | None) -> ChangeRecorder | None:
-    return ChangeRecorder(name, clock, changes.report) if changes is not None else None

@@ -39,6 +39,7 @@ from myrmidon.runtime.controller.namespace_follower import NamespaceFollower
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.observability.change_log import ChangeLog
+from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.process.supervision import Supervisor, Tasks
@@ -71,6 +72,8 @@ class Process:
     """The CRDs of the program, to be compared with those of the cluster."""
     changes: ChangeLog | None = None
     """Records every write; None without the option."""
+    recorder: Recorder | None = None
+    """Records passes; None without the option."""
     tracing: Tracing | None = None
     """Opens OpenTelemetry spans; None without the option."""
 
@@ -251,7 +254,7 @@ class ControllerRun:
             log=log if process.tracing is None else process.tracing.logger(log),
             record_event=record_event,
             namespaces=self.namespaces,
-            trace=process.options.trace,
+            recorder=process.recorder,
             changes=process.changes,
             tracing=process.tracing,
             follows=bool(self.selector),

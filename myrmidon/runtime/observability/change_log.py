@@ -22,7 +22,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -37,9 +37,9 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Verb
 from myrmidon.errors import UsageError
 from myrmidon.fsm.engine import Outcome
-from myrmidon.io.writes.own_writes import author
 from myrmidon.io.writes.sent_writes import SentWrite
 from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.observability.under_way import PassUnderWay, current_pass
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.worker import Reconcile
@@ -112,26 +112,29 @@ class ChangeRecorder:
 
     def __init__(self, controller: str, clock: Clock, report: OnWrite) -> None:
         self._controller, self._clock, self._report = controller, clock, report
-        self._passes: dict[str, Turn[ObjectRef]] = {}  # under way, by the author of their writes
 
     def around(self, reconcile: Reconcile) -> Reconcile:
-        """Return ``reconcile`` with its object and causes known while it runs."""
+        """Return ``reconcile`` with its object and causes known while it runs.
 
-        async def recorded(turn: Turn[ObjectRef]) -> Outcome | None:
-            by = author(self._controller, turn.key)
-            self._passes[by] = turn
+        The passes of a ``Tracer`` are known without it.
+        """
+
+        async def followed(turn: Turn[ObjectRef]) -> Outcome | None:
+            under_way = PassUnderWay(turn)
+            current_pass.set(under_way)
             try:
                 return await reconcile(turn)
             finally:
-                self._passes.pop(by, None)
+                under_way.ended = True
 
-        return recorded
+        return followed
 
     def wrote(self, sent: SentWrite) -> None:
         """Report a write, unless it changed nothing."""
         if not (sent.unknown or _has_changed(sent)):
             return
-        turn, request = self._passes.get(sent.by), sent.request
+        under_way, request = current_pass.get(), sent.request
+        turn = under_way.turn if under_way is not None and sent.by else None
         answer = sent.answer or {}
         self._report(
             WriteRecord(
@@ -151,9 +154,10 @@ class ChangeRecorder:
 
     def acted_outside(self, effect: ExternalEffect) -> None:
         """Report a call that created, updated or deleted a resource outside the cluster."""
-        turn = self._passes.get(effect.by)
-        if turn is None:
+        under_way = current_pass.get()
+        if under_way is None or under_way.ended:
             return  # a task that the state left behind
+        turn = under_way.turn
         self._report(
             WriteRecord(
                 time=self._clock.now(),
@@ -288,14 +292,3 @@ def _opened(path: str) -> IO[bytes]:
             f"the change log cannot be opened: {error}.\n"
             "  fix: name a file in a folder that exists and is writable, or - for standard output"
         ) from None
-
-
-def change_log(
-    path: str, on_write: OnWrite | None, log: Logger, stack: AsyncExitStack
-) -> ChangeLog | None:
-    """Return the change log of the options, which ``stack`` closes; None if neither is set."""
-    if not path and on_write is None:
-        return None
-    changes = ChangeLog(path, on_write, log)
-    stack.callback(changes.close)
-    return changes

@@ -48,6 +48,18 @@ class Wrote:
     ref: ObjectRef
     part: str = ""
     error: str = ""
+    state: str = ""
+    """The state that declared the output; "" for the finalizer, the status and pruning."""
+    unknown: bool = False
+    """Whether no clear answer came: the write may have taken effect."""
+    before: bytes = b""
+    """The object before the write, as JSON; empty for a create, a delete and every Secret."""
+    after: bytes = b""
+    """The object after the write, as JSON; empty for a delete, a refusal and every Secret."""
+    fields: tuple[str, ...] = ()
+    """The changed fields of a Secret: their names alone are kept."""
+    external: str = ""
+    """The name of the ``External`` that was changed outside the cluster, with its id; else empty."""
 
     def __str__(self) -> str:
         part = f" {self.part}" if self.part else ""

@@ -1,34 +1,41 @@
-"""Trace: remembers the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``.
+"""Trace: records the passes of one controller, and shows its objects as their last passes left them.
 
-``Tracer.around`` wraps the reconcile function, and ``Tracer.wrote`` is a listener of the applicator
-that sends the writes.  Without ``ManagerOptions.trace`` neither is installed, so there is no cost.
-Memory is bounded: the last pass and the last ``WRITES_MAX`` writes of at most ``OBJECTS_MAX``
-objects.
+``Tracer.around`` wraps the reconcile function, ``Tracer.wrote`` is a listener of the applicator that
+sends the writes, and ``Tracer.state_ran`` gets the duration of each state.  Without
+``ManagerOptions.trace`` none of them is installed, so there is no cost.  What they record is kept by
+the ``Recorder`` of the process, which bounds its memory.
+
+For ``myrmidon explain --process``, ``myrmidon dev`` and the live page.
 """
 
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+import orjson
+
 from myrmidon.api.clock import Clock
+from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, ref_of
 from myrmidon.api.objects.conditions import READY, find
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.api.requests.request import Patch, Request
+from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.values.texts import condition_message
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.status.status_home import StatusHome
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.writes.sent_writes import SentWrite
-from myrmidon.runtime.observability.snapshot import ObjectView, Phase, Step, Waiting, Wrote
+from myrmidon.runtime.observability.change_log import fields_of
+from myrmidon.runtime.observability.pass_record import PassRecord
+from myrmidon.runtime.observability.recorder import PassHistory, Recorder
+from myrmidon.runtime.observability.snapshot import ObjectView, Phase, Waiting, Wrote
+from myrmidon.runtime.observability.under_way import PassUnderWay, WriteNote, current_pass
 from myrmidon.runtime.queue.queue import Turn, WorkQueue
+from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.worker import Reconcile
 from myrmidon.runtime.views.cluster_view import ClusterView
 
-OBJECTS_MAX = 5_000
 WRITES_MAX = 12
 GONE_SECONDS_MAX = 60.0  # how long a deleted object is still shown
 
@@ -42,21 +49,6 @@ class Traced(NamedTuple):
     home: StatusHome
 
 
-@dataclass(slots=True)
-class _Memory:
-    """The last pass and the last writes of one object."""
-
-    ref: ObjectRef
-    path: tuple[Step, ...] = ()
-    waiting: Waiting | None = None
-    scheduled_by: str = ""
-    passes: int = 0
-    ended_at: datetime | None = None
-    causes: tuple[str, ...] = ()
-    writes: deque[Wrote] = field(default_factory=lambda: deque(maxlen=WRITES_MAX))
-    gone_at: datetime | None = None
-
-
 class _NextPass(NamedTuple):
     """When the next pass is due, None if only a resync is, and the state that scheduled it."""
 
@@ -68,109 +60,217 @@ _NO_NEXT_PASS = _NextPass()
 
 
 class Tracer:
-    """Remembers the passes of one controller."""
+    """Records the passes of one controller, and reads the record."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._memories: OrderedDict[str, _Memory] = OrderedDict()
+    def __init__(
+        self, controller: str, clock: Clock, recorder: Recorder, ran: Callable[[str, float], None]
+    ) -> None:
+        """``ran`` counts how long a state took."""
+        self._name, self._clock = controller, clock
+        self.recorder, self._find = recorder, recorder.find
+        current = current_pass.get
+
+        def state_ran(state: str, seconds: float) -> None:
+            ran(state, seconds)
+            current().seconds.append(seconds)  # type: ignore[union-attr]  # states run in passes
+
+        self.state_ran = state_ran
+        """Called with the name of a state that ran and the seconds it took."""
+        self.writes = self.errors = self.passes = 0
+        """What this controller did since the process started."""
 
     def around(self, reconcile: Reconcile, read: Callable[[ObjectRef], Json | None]) -> Reconcile:
-        """Return ``reconcile`` with its outcomes recorded; ``read`` returns the cached object."""
+        """Return ``reconcile`` with its passes recorded; ``read`` returns the cached object."""
+        monotonic, follow, ended = self._clock.monotonic, current_pass.set, self._ended
 
-        async def watched(turn: Turn[ObjectRef]) -> Outcome | None:
-            outcome = await reconcile(turn)
-            self._ended(turn, outcome, read(turn.key))
+        async def recorded(turn: Turn[ObjectRef]) -> Outcome | None:
+            under_way = PassUnderWay(turn)
+            follow(under_way)
+            began_at = monotonic()
+            try:
+                outcome = await reconcile(turn)
+            except BaseException as error:
+                under_way.ended = True
+                self._broke(under_way, monotonic() - began_at, error)
+                raise
+            under_way.ended = True
+            ended(under_way, began_at, outcome, read)
             return outcome
 
-        return watched
+        return recorded
 
     def wrote(self, sent: SentWrite) -> None:
         """Record a write of a pass, with the error if it was refused."""
-        key, request = sent.by.partition(":")[2], sent.request
-        if key:
-            part = request.subresource or _part(request)
-            wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, sent.error)
-            memory = self._memories.get(key)
-            if memory is None:  # the first pass is under way
-                memory = self._remember(key, None)
-            memory.writes.append(wrote)
+        under_way = current_pass.get()
+        if under_way is not None and not under_way.ended:
+            under_way.writes.append(note_of(sent, self._clock.now()))
+
+    def acted_outside(self, effect: ExternalEffect) -> None:
+        """Record a call that created, updated or deleted a resource outside the cluster."""
+        under_way = current_pass.get()
+        if under_way is not None and not under_way.ended:
+            ref, named = under_way.turn.key, " ".join(filter(None, (effect.external, effect.id)))
+            note = (
+                self._clock.now(),
+                effect.verb,
+                ref,
+                "",
+                "",
+                "",
+                effect.unknown,
+                b"",
+                b"",
+                (),
+                named,
+            )
+            under_way.writes.append(note)
 
     def view(self, traced: Traced, key: str) -> ObjectView | None:
         """Return one object of the controller, by ``namespace/name``; None if there is none."""
-        memory = self._memories.get(key)
-        ref = memory.ref if memory is not None else _NO_REF_YET
-        if memory is None or ref is None:
+        namespace, _, name = key.rpartition("/")
+        ref = ObjectRef(traced.controller.kind(), name, namespace)
+        if self._find((self._name, ref)) is None:
             return None  # no pass over it has ended yet
-        next_pass = self._next_pass(traced.queue.turn_of(ref), memory)
-        return _view(traced, ref, memory, traced.objects.look(ref), next_pass)
+        return self.view_of(traced, ref, traced.objects.look(ref))
+
+    def view_of(self, traced: Traced, ref: ObjectRef, obj: Json | None) -> ObjectView:
+        """Return one object of the controller; ``obj`` is the cached object, None if it is gone."""
+        history = self._find((self._name, ref))
+        if obj is None:
+            return _view(traced, ref, history, None, _NO_NEXT_PASS)
+        next_pass = self._next_pass(traced.queue.turn_of(ref), history)
+        return _view(traced, ref, history, obj, next_pass)
 
     def views(self, traced: Traced) -> Iterator[ObjectView]:
         """Return every object of the controller, including those deleted in the last minute."""
-        kind, now = traced.controller.kind(), self._clock.now()
-        due = {turn.key: turn for turn in traced.queue.owed()}
-        present = {ref_of(kind, obj).key: obj for obj in traced.objects.list(kind)}
-        for key, obj in present.items():
+        kind = traced.controller.kind()
+        present: set[str] = set()
+        for obj in traced.objects.list(kind):
             ref = ref_of(kind, obj)
-            memory = self._memories.get(key) or _Memory(ref)
-            yield _view(traced, ref, memory, obj, self._next_pass(due.get(ref), memory))
-        for key, memory in list(self._memories.items()):
-            if key in present or memory.gone_at is None:
+            present.add(ref.key)
+            yield self.view_of(traced, ref, obj)
+        for ref in self.gone():
+            if ref.key not in present:
+                yield self.view_of(traced, ref, None)
+
+    def gone(self) -> list[ObjectRef]:
+        """Return the objects that were deleted in the last minute; forget those from before."""
+        now, found = self._clock.now(), []
+        for history in self.recorder.histories(self._name):
+            if history.gone_at is None:
                 continue
-            if now - memory.gone_at > timedelta(seconds=GONE_SECONDS_MAX):
-                del self._memories[key]
+            if now - history.gone_at > timedelta(seconds=GONE_SECONDS_MAX):
+                self.recorder.forget(history.key)
             else:
-                yield _view(traced, memory.ref, memory, None, _NO_NEXT_PASS)
+                found.append(history.ref)
+        return found
 
     # ---------------------------------------------------------------------------- inside
 
-    def _remember(self, key: str, ref: ObjectRef | None) -> _Memory:
-        memory = self._memories.get(key)
-        if memory is None:
-            memory = self._memories[key] = _Memory(ref or _NO_REF_YET)
-            if len(self._memories) > OBJECTS_MAX:
-                self._memories.popitem(last=False)
-        if ref is not None:
-            memory.ref = ref
-        return memory
+    def _broke(self, under_way: PassUnderWay, seconds: float, error: BaseException) -> None:
+        self.passes += 1
+        self.errors += 1
+        turn, now = under_way.turn, self._clock.now()
+        said = condition_message(f"{type(error).__name__}: {error}")
+        record = PassRecord(
+            self._name,
+            turn.key,
+            at=now,
+            seconds=seconds,
+            causes=turn.causes,
+            outcome=None,
+            writes=under_way.writes,
+            failure=said,
+        )
+        self.recorder.add((self._name, turn.key), record)
 
-    def _ended(self, turn: Turn[ObjectRef], outcome: Outcome | None, obj: Json | None) -> None:
-        if obj is None and turn.key.key not in self._memories:
+    def _ended(
+        self,
+        under_way: PassUnderWay,
+        began_at: float,
+        outcome: Outcome | None,
+        read: Callable[[ObjectRef], Json | None],
+    ) -> None:
+        turn, now = under_way.turn, self._clock.now()
+        key = (self._name, turn.key)
+        self.passes += 1
+        history = self._find(key)
+        if history is not None and outcome is not None and not under_way.writes:
+            last = history.records[-1]
+            if last.is_quiet and outcome.visits == last.visits and not outcome.failure:
+                last.causes = turn.causes
+                self.recorder.repeat(history, last, now)
+                return
+        is_gone = (outcome is None or outcome.released) and read(turn.key) is None
+        if history is None and is_gone and not under_way.writes:
             return  # a trigger named an object that does not exist
-        now = self._clock.now()
-        memory = self._remember(turn.key.key, turn.key)
-        self._memories.move_to_end(turn.key.key)
-        memory.passes += 1
-        memory.ended_at, memory.causes = now, tuple(map(str, turn.causes))
-        if obj is not None:
-            memory.gone_at = None
-        elif memory.gone_at is None:
-            memory.gone_at, memory.waiting = now, None
+        record = PassRecord(
+            self._name,
+            turn.key,
+            at=now,
+            seconds=self._clock.monotonic() - began_at,
+            causes=turn.causes,
+            outcome=outcome,
+            state_seconds=under_way.seconds,
+            writes=under_way.writes,
+        )
+        self.writes += len(under_way.writes)
+        before = history.waiting if history is not None else None
+        history = self.recorder.add(key, record)
         if outcome is not None:
-            memory.path = _steps(outcome)
-            memory.waiting = _waiting(outcome, memory.waiting, now)
-            memory.scheduled_by = outcome.again.state if outcome.again is not None else ""
+            history.waiting = _waiting(outcome, before, now)
+            self.errors += outcome.failure is not None
+        if not is_gone:
+            history.gone_at = None
+        elif history.gone_at is None:
+            history.gone_at, history.waiting = now, None
 
-    def _next_pass(self, turn: Turn[ObjectRef] | None, memory: _Memory) -> _NextPass:
+    def _next_pass(self, turn: Turn[ObjectRef] | None, history: PassHistory | None) -> _NextPass:
         if turn is None or all(cause.relation == "resync" for cause in turn.causes):
             return _NO_NEXT_PASS
         seconds = max(turn.due_at - self._clock.monotonic(), 0.0)
         scheduled = all(cause.relation == "schedule" for cause in turn.causes)
         at = self._clock.now() + timedelta(seconds=seconds)
-        return _NextPass(at, memory.scheduled_by if scheduled else "")
+        by = history.last.next_pass.state if scheduled and history is not None else ""
+        return _NextPass(at, by)
 
 
-def _steps(outcome: Outcome) -> tuple[Step, ...]:
-    return tuple(
-        Step(
-            visit.state.name,
-            visit.state.condition,
-            visit.value.status,
-            visit.value.reason,
-            condition_message(visit.value.message),
-            visit.branch,
+def note_of(sent: SentWrite, at: datetime) -> WriteNote:
+    """Return a write as it is recorded: with the object before and after it, unless it is a Secret.
+
+    For a Secret the names of the changed fields are kept, and a refusal without the value that the
+    server may quote in it.
+    """
+    _by, state, request, before, answer, error, unknown = sent
+    verb, ref, part = request.verb, request.ref, request.subresource
+    if request.patch is Patch.JSON:
+        part = part or _part(request)
+    if ref.kind == kinds.SECRET:
+        fields = fields_of(sent) if answer is not None else ()
+        return (
+            at,
+            verb.value,
+            ref,
+            part,
+            _without_value(error),
+            state,
+            unknown,
+            b"",
+            b"",
+            fields,
+            "",
         )
-        for visit in outcome.visits
-    )
+    old = new = b""
+    if answer is not None and verb is not Verb.DELETE:
+        new = orjson.dumps(answer)
+        if before is not None:
+            old = orjson.dumps(before)
+    return (at, verb.value, ref, part, error, state, unknown, old, new, (), "")
+
+
+def _without_value(said: str) -> str:
+    text, quoted, _ = said.partition("Invalid value:")
+    return f"{text}{quoted} (not shown)" if quoted else said
 
 
 def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting | None:
@@ -192,23 +292,33 @@ def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting
 def _view(
     traced: Traced,
     ref: ObjectRef,
-    memory: _Memory,
+    history: PassHistory | None,
     obj: Json | None,
     next_pass: _NextPass,
 ) -> ObjectView:
+    phase, generation = _phase(history, obj, traced.home), generation_of(obj or {})
+    if history is None:
+        return ObjectView(ref, traced.controller.name, phase, generation, again_at=next_pass.at)
+    last = history.last
+    seen = next((one for one in reversed(history.records) if not one.skipped), last)
+    notes: list[WriteNote] = []
+    for record in reversed(history.records):
+        notes[:0] = record.notes
+        if len(notes) >= WRITES_MAX:
+            break
     return ObjectView(
         ref,
         traced.controller.name,
-        _phase(memory, obj, traced.home),
-        generation_of(obj or {}),
-        memory.path,
-        memory.waiting,
+        phase,
+        generation,
+        seen.steps,
+        history.waiting,
         next_pass.at,
         next_pass.scheduled_by,
-        memory.passes,
-        memory.ended_at,
-        memory.causes,
-        tuple(memory.writes),
+        history.passes,
+        last.at,
+        tuple(map(str, last.causes)),
+        tuple(Wrote(*note) for note in notes[-WRITES_MAX:]),
     )
 
 
@@ -220,7 +330,7 @@ def _part(request: Request) -> str:
     return "finalizer" if any("/finalizers" in path for path in paths) else "status"
 
 
-def _phase(memory: _Memory, obj: Json | None, home: StatusHome) -> Phase:
+def _phase(history: PassHistory | None, obj: Json | None, home: StatusHome) -> Phase:
     if obj is None:
         return "gone"
     if is_suspended(obj):
@@ -228,22 +338,20 @@ def _phase(memory: _Memory, obj: Json | None, home: StatusHome) -> Phase:
     if is_deleting(obj):
         return "deleting"
     if home.conditions is None:
-        return _phase_of_last_pass(memory)
+        return _phase_of_last_pass(history)
     ready: Any = find(home.seen(obj), READY)
     if ready is not None and ready.observed_generation == generation_of(obj):
         if ready.status == "True":
             return "ready"
-        return "failing" if memory.waiting is not None and memory.waiting.failed else "waiting"
-    return "new" if memory.passes == 0 else "waiting"
+        waiting = history.waiting if history is not None else None
+        return "failing" if waiting is not None and waiting.failed else "waiting"
+    return "new" if history is None else "waiting"
 
 
-def _phase_of_last_pass(memory: _Memory) -> Phase:
+def _phase_of_last_pass(history: PassHistory | None) -> Phase:
     """Return the phase of an object that has no conditions, from its last pass in this process."""
-    if memory.passes == 0:
+    if history is None:
         return "new"
-    if memory.waiting is None:
+    if history.waiting is None:
         return "ready"
-    return "failing" if memory.waiting.failed else "waiting"
-
-
-_NO_REF_YET: Any = None  # for a memory that begins with a write, until the pass ends
+    return "failing" if history.waiting.failed else "waiting"

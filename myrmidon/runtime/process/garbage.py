@@ -22,6 +22,7 @@ This changes the garbage collector of the whole process, so it is optional
 (``ManagerOptions.freeze_garbage``).  ``myrmidon run`` switches it on, because it owns the process.
 """
 
+import asyncio
 import gc
 from collections.abc import Callable
 
@@ -43,3 +44,12 @@ async def freeze_until(is_over: Callable[[], bool], clock: Clock) -> None:
         gc.freeze()
         await clock.sleep(FREEZE_SECONDS)
     gc.freeze()
+
+
+async def freeze_at_start(
+    synced: asyncio.Event, working: asyncio.Event, is_idle: Callable[[], bool], clock: Clock
+) -> None:
+    """Exclude the caches, and what the first passes leave, from garbage collections."""
+    await freeze_until(synced.is_set, clock)
+    await working.wait()
+    await freeze_until(is_idle, clock)

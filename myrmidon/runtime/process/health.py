@@ -9,7 +9,7 @@
 - ``/passes/KIND/NAMESPACE/NAME`` exists only with ``ManagerOptions.trace``.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -48,6 +48,21 @@ def health_routes(ready: Callable[[], Mapping[str, str | None]]) -> web.RouteTab
         return web.Response(text="\n".join(lines) + "\n", status=503 if failed else 200)
 
     return routes
+
+
+def cache_checks(healths: Iterable[Health], stale_seconds: float) -> dict[str, str | None]:
+    """Return the checks of the caches: a name and the problem, None if the check passes."""
+    found: dict[str, str | None] = {}
+    for health in healths:
+        problem = None
+        if not health.is_synced:
+            problem = "not in sync"
+        elif health.staleness_seconds > stale_seconds:
+            problem = f"no message from the server for {health.staleness_seconds:.0f} s"
+        if problem is not None and health.fault is not None:
+            problem = f"{problem}: {health.fault}"
+        found[f"cache {health.scope}"] = problem
+    return found
 
 
 def trace_routes(views: Callable[[str, str], list[ObjectView]]) -> web.RouteTableDef:
@@ -118,9 +133,8 @@ def metrics_routes(
 def endpoints(
     health: str,
     metrics: str,
-    probes: web.RouteTableDef,
+    probes: Sequence[web.RouteTableDef],
     scrapes: web.RouteTableDef,
-    *beside_probes: web.RouteTableDef,
 ) -> dict[str, list[web.RouteTableDef]]:
     """Return which routes are served at which address; none at an empty one.
 
@@ -128,25 +142,10 @@ def endpoints(
     """
     tables: dict[str, list[web.RouteTableDef]] = {}
     if health:
-        tables[health] = [probes, *beside_probes]
+        tables[health] = list(probes)
     if metrics:
         tables.setdefault(metrics, []).append(scrapes)
     return tables
-
-
-def cache_checks(caches: Iterable[Health], stale_seconds: float) -> dict[str, str | None]:
-    """Return a readyz check for each cache: whether it is in sync, and not stale."""
-    found: dict[str, str | None] = {}
-    for health in caches:
-        problem = None
-        if not health.is_synced:
-            problem = "not in sync"
-        elif health.staleness_seconds > stale_seconds:
-            problem = f"no message from the server for {health.staleness_seconds:.0f} s"
-        if problem is not None and health.fault is not None:
-            problem = f"{problem}: {health.fault}"
-        found[f"cache {health.scope}"] = problem
-    return found
 
 
 @asynccontextmanager

@@ -62,6 +62,8 @@ class PassDependencies:
     """Whether ``status.resourceRefs`` belongs to another controller of the same kind."""
     home: StatusHome = field(init=False)
     """Where conditions and the record of children are kept."""
+    state_ran: Callable[[str, float], None] = field(init=False)
+    """Called with the name of each state that ran and the seconds it took; by default the metrics."""
     read_object: Callable[[Json], Any] = field(init=False)
     """Return an object as its states get it; raise ``UnfitObjectError`` if it does not fit."""
     own_conditions: frozenset[str] = field(init=False)
@@ -89,6 +91,7 @@ class PassDependencies:
         self.read_object = reader_of(self.controller.resource)
         self.own_conditions = _own_conditions(self.controller)
         self.declarers = _declarers(self.controller)
+        self.state_ran = self.observing.state_ran
         self.sets_defaults = options.standard_labels or options.remove_undeclared
 
     def output_defaults(self, ref: ObjectRef) -> OutputDefaults:

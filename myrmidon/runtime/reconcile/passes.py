@@ -212,7 +212,7 @@ class Pass:
         call = partial(method, self._typed, self._out)
         if state.takes_context:
             call = partial(call, self._context(state))
-        return await deps.run_state(state, call, deps.clock, self._log, deps.observing.state_ran)
+        return await deps.run_state(state, call, deps.clock, self._log, deps.state_ran)
 
     async def _release_finalizer(self) -> Report:
         left = unremoved_externals(self._subject)

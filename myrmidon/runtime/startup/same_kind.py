@@ -19,9 +19,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from myrmidon.api.objects.conditions import READY
-from myrmidon.errors import DefinitionError
+from myrmidon.errors import DefinitionError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.status.status_home import conditions_in_of
+
+
+def unknown_controller(name: str, known: Sequence[Controller[Any]]) -> UsageError:
+    """Return the error for the name of a controller that the manager does not have."""
+    listed = ", ".join(one.name for one in known) or "none"
+    return UsageError(
+        f"the manager has no controller {name!r} (it has: {listed}).\n"
+        "  fix: use the name of the controller, not of its class"
+    )
 
 
 def check_together(one: Controller[Any], other: Controller[Any]) -> None:

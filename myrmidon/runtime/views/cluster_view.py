@@ -145,6 +145,10 @@ class ClusterView:
         kind = self._controller.kind()
         return [ObjectRef(kind, name, namespace) for name in self._views[kind].names(namespace)]
 
+    def own_keys(self) -> Refs:
+        """Return all objects of the controller's kind, without decoding them."""
+        return self._views[self._controller.kind()].all_refs()
+
     def _following(self) -> list[View]:
         """Return the views whose namespaces are those of the controller, and change with them."""
         shapes = self._controller.shapes

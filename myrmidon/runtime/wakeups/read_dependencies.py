@@ -135,6 +135,18 @@ def _places_of(listed: Listed, selector: Selector) -> list[_Place]:
     return [(listed.namespace, "all", "", "")]
 
 
+def _named(record: Record) -> str:
+    if isinstance(record, ObjectRef):
+        return f"{record.kind.kind} {record.key}"
+    parts = (
+        f"every {record.kind.kind}",
+        f"in {record.namespace}" if record.namespace else "",
+        f"with {record.labels}" if record.labels else "",
+        f"of index {record.indexed[0]}={record.indexed[1]}" if record.indexed else "",
+    )
+    return " ".join(filter(None, parts))
+
+
 class _Last:
     """The last pass over a key: where the changes were when it began, and what it has read."""
 
@@ -189,6 +201,14 @@ class Readers:
         last = self._last.pop(key, None)
         for read in last.reads if last is not None else ():
             self._release(read, key)
+
+    def read_by(self, key: ObjectRef) -> list[tuple[str, str]]:
+        """Return what the last pass over a key has read, in words, each with a state that read it."""
+        last = self._last.get(key)
+        return [
+            (_named(read.record), read.states.get(key, ""))
+            for read in (last.reads if last is not None else ())
+        ]
 
     @property
     def dependencies(self) -> int:

@@ -1,0 +1,117 @@
+"""What does an open live page cost?  ``python -m benchmarks.live_page``; needs Playwright and Chromium.
+
+A controller with 1,000 objects on the embedded server, 100 changes per second for a minute: first
+without a page, then with one in a browser.  The difference of CPU time is the page's server side.  In
+the browser, the time between frames shows whether it keeps up.
+"""
+
+import argparse
+import asyncio
+import shutil
+import time
+from random import Random
+from typing import Any
+
+from benchmarks.widget import Widget, WidgetSpec
+from myrmidon.cli.local.workbench import Workbench
+from myrmidon.io.timers.clock import LoopClock
+
+TARGET = "benchmarks.widget:Widgets"
+FRAMES = """() => {
+  window.gaps = []; let last = performance.now();
+  const frame = (now) => { window.gaps.push(now - last); last = now; requestAnimationFrame(frame); };
+  requestAnimationFrame(frame);
+}"""
+
+
+class Load:
+    """Objects, and changes to them at a steady rate."""
+
+    def __init__(self, bench: Workbench, clock: LoopClock, objects: int, rate: float) -> None:
+        self._bench, self._clock, self._objects, self._rate = bench, clock, objects, rate
+        self._rng, self._value = Random(0), 0
+
+    async def create(self) -> None:
+        """Create the objects, and wait until they are done."""
+        for number in range(self._objects):
+            made = Widget(name=f"w{number:04d}", spec=WidgetSpec(value="0"), namespace="default")
+            await self._bench.client.create(Widget.KIND, made.to_json())
+        while not self._bench.is_idle:
+            await self._clock.sleep(0.2)
+
+    async def change(self, seconds: float) -> float:
+        """Change objects for so long; return the CPU seconds of this process."""
+        began, cpu = self._clock.monotonic(), time.process_time()
+        changes = 0
+        while (passed := self._clock.monotonic() - began) < seconds:
+            if changes > passed * self._rate:
+                await self._clock.sleep(0.005)
+                continue
+            changes += 1
+            self._value += 1
+            name = f"w{self._rng.randrange(self._objects):04d}"
+            ref = Widget(name=name, namespace="default", spec=WidgetSpec(value="0")).ref
+            await self._bench.client.patch(ref, {"spec": {"value": str(self._value)}})
+        print(f"  {changes / seconds:.0f} changes/s for {seconds:.0f} s")
+        return time.process_time() - cpu
+
+
+async def watched(load: Load, address: str, seconds: float) -> None:
+    """Change objects while a browser shows the page, and print what it got."""
+    from playwright.async_api import async_playwright  # noqa: PLC0415 - an extra
+
+    async with async_playwright() as player:
+        browser = await player.chromium.launch(executable_path=shutil.which("chromium"))
+        page = await browser.new_page(viewport={"width": 1440, "height": 1000})
+        received = [0]
+        cdp = await page.context.new_cdp_session(page)
+        await cdp.send("Network.enable")
+
+        def count(data: Any) -> None:
+            received[0] += data["dataLength"]
+
+        cdp.on("Network.dataReceived", count)
+        await page.goto(address)
+        await page.wait_for_selector("#connection[data-state=live]")
+        await page.wait_for_timeout(2000)
+        await page.evaluate(FRAMES)
+        received[0] = 0
+        cpu = await load.change(seconds)
+        gaps = sorted(await page.evaluate("window.gaps"))
+        rows = await page.locator("#rows .row").count()
+        lost = await page.evaluate("document.body.dataset.gaps || '0'")
+        await browser.close()
+    print(
+        f"with the page: {100 * cpu / seconds:.1f} % CPU, {received[0] / seconds / 1000:.1f} kB/s"
+    )
+    late = sum(gap > 50 for gap in gaps)
+    print(
+        f"  browser: {len(gaps) / seconds:.0f} frames/s, median {gaps[len(gaps) // 2]:.0f} ms, "
+        f"99 % below {gaps[int(len(gaps) * 0.99)]:.0f} ms, {late} frames later than 50 ms; "
+        f"{rows} rows in the document, {lost} gaps in the stream"
+    )
+
+
+async def main(args: argparse.Namespace) -> None:
+    """Print the table."""
+    clock = LoopClock()
+    bench = Workbench(TARGET, clock)
+    async with bench.serving(port=0), bench.showing(":0") as address:
+        await bench.open()
+        async with asyncio.TaskGroup() as group:
+            bench.start(group)
+            load = Load(bench, clock, args.objects, args.changes)
+            await load.create()
+            print(f"{args.objects} objects")
+            without = await load.change(args.seconds)
+            print(f"without a page: {100 * without / args.seconds:.1f} % CPU of this process")
+            await watched(load, address, args.seconds)
+            await bench.stop()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--objects", type=int, default=1000)
+    parser.add_argument("--changes", type=float, default=100)
+    parser.add_argument("--seconds", type=float, default=60)
+    asyncio.run(main(parser.parse_args()))

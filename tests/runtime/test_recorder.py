@@ -1,0 +1,273 @@
+"""The recorder: bounded by bytes, complete for readers that come back, and without Secrets."""
+
+from datetime import UTC, datetime, timedelta
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from myrmidon import (
+    Context,
+    Controller,
+    Done,
+    Failed,
+    ManagerOptions,
+    OutputSet,
+    Result,
+    Wait,
+    kinds,
+    state,
+)
+from myrmidon.api.objects.conditions import ConditionValue
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.fsm.engine import Outcome, Visit
+from myrmidon.fsm.machine.states import State
+from myrmidon.io.writes.sent_writes import SentWrite
+from myrmidon.runtime.observability.pass_record import PassRecord
+from myrmidon.runtime.observability.recorder import PERIOD, Recorder
+from myrmidon.runtime.observability.trace import note_of
+from myrmidon.testing import Harness
+from tests.testing.machines import Calm, Thing, ThingSpec
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+STATE = State("made", "Made")
+REPEATS_BYTES = 64 * 160
+
+
+def record(name: str, seconds: float, message: str = "") -> PassRecord:
+    """Return a pass that ended so many seconds after the epoch."""
+    outcome = Outcome((Visit(STATE, ConditionValue("True", "Done", message)),), ended=True)
+    ref = ObjectRef(Thing.KIND, name, "default")
+    at = EPOCH + timedelta(seconds=seconds)
+    return PassRecord("things", ref, at=at, seconds=0.001, causes=(), outcome=outcome)
+
+
+PASSES = st.lists(
+    st.tuples(
+        st.sampled_from("abcdef"),
+        st.floats(0, 400),
+        st.integers(0, 3000),
+        st.booleans(),
+    ),
+    max_size=120,
+)
+
+
+@settings(deadline=None)
+@given(PASSES, st.integers(2_000, 60_000), st.integers(1, 8))
+def test_neither_part_ever_exceeds_its_half(
+    passes: list[tuple[str, float, int, bool]], bytes_max: int, passes_max: int
+) -> None:
+    """Whatever comes, in memory and in number; and the sizes are those of what is kept."""
+    recorder, now = Recorder(bytes_max, passes_max), 0.0
+    for name, gap, length, repeated in passes:
+        now += gap
+        key = ("things", ObjectRef(Thing.KIND, name, "default"))
+        history = recorder.find(key)
+        if repeated and history is not None:
+            recorder.repeat(history, history.last, EPOCH + timedelta(seconds=now))
+        else:
+            recorder.add(key, record(name, now, "x" * length))
+        assert recorder.history_bytes <= bytes_max // 2
+        assert recorder.stream_bytes <= bytes_max // 2 + REPEATS_BYTES
+        kept = recorder.histories("things")
+        assert all(1 <= len(one.records) <= passes_max for one in kept)
+        assert recorder.history_bytes == sum(each.bytes for one in kept for each in one.records)
+        assert len(recorder._order) <= 2 * recorder._kept + 65
+
+
+@settings(deadline=None)
+@given(PASSES, st.lists(st.integers(0, 6), max_size=150), st.integers(4_000, 60_000))
+def test_a_reader_that_comes_back_misses_and_doubles_nothing(
+    passes: list[tuple[str, float, int, bool]], looks: list[int], bytes_max: int
+) -> None:
+    """Each number once and in order, unless the recorder says that some are gone."""
+    recorder, seen, now = Recorder(bytes_max), 0, 0.0
+    for index, (name, gap, length, _repeated) in enumerate(passes):
+        now += gap
+        recorder.add(
+            ("things", ObjectRef(Thing.KIND, name, "default")), record(name, now, "x" * length)
+        )
+        if index < len(looks) and looks[index] == 0:
+            found = recorder.since(seen)
+            if found is None:
+                assert recorder.first > seen + 1
+            else:
+                assert [entry[0] for entry in found] == [*range(seen + 1, recorder.number + 1)]
+            seen = recorder.number
+    assert recorder.since(recorder.number) == []
+    assert recorder.since(recorder.number + 1) is None
+
+
+def test_the_stream_ends_after_the_period() -> None:
+    """Older passes stay in the history of their object."""
+    recorder = Recorder()
+    key = ("things", ObjectRef(Thing.KIND, "a", "default"))
+    recorder.add(key, record("a", 0))
+    recorder.add(key, record("a", PERIOD.total_seconds() + 1))
+
+    assert [entry[0] for entry in recorder.stream()] == [2]
+    history = recorder.find(key)
+    assert history is not None
+    assert len(history.records) == 2
+
+
+def test_the_last_pass_of_a_quiet_object_outlives_older_passes_of_a_busy_one() -> None:
+    """It is spared once, so that the page can still tell where the object is."""
+    recorder = Recorder(2 * 10 * record("a", 0).bytes)
+    quiet = ("things", ObjectRef(Thing.KIND, "quiet", "default"))
+    recorder.add(quiet, record("quiet", 0))
+    for second in range(12):
+        recorder.add(("things", ObjectRef(Thing.KIND, "busy", "default")), record("busy", second))
+
+    assert recorder.find(quiet) is not None
+
+
+def traced(controller: Controller[Thing]) -> Harness:
+    """Return a harness whose passes are recorded."""
+    return Harness(controller, options=ManagerOptions(seed=0, trace=True))
+
+
+def records(cluster: Harness) -> list[PassRecord]:
+    """Return the recorded passes of the only object."""
+    recorder = cluster.manager.recorder
+    assert recorder is not None
+    (history,) = recorder.histories(cluster.manager.loops[0].controller.name)
+    return [*history.records]
+
+
+def test_a_pass_is_recorded_with_states_times_and_writes() -> None:
+    """And a write with the object before and after it."""
+    with traced(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.settle()
+        first = records(cluster)[0]
+
+    assert [step.state for step in first.steps] == ["made", "checked"]
+    assert len(first.state_seconds) == 2
+    assert [str(wrote) for wrote in first.writes] == ["create ConfigMap a", "patch Thing a status"]
+    assert [wrote.state for wrote in first.writes] == ["made", ""]
+    assert orjson.loads(first.writes[1].after)["status"]["conditions"]
+    assert "status" not in orjson.loads(first.writes[1].before)
+
+
+def test_passes_that_do_the_same_are_one_record() -> None:
+    """And each of them is in the stream."""
+    with traced(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
+        cluster.advance(timedelta(seconds=200))
+        recorder = cluster.manager.recorder
+        found = records(cluster)
+
+    assert recorder is not None
+    assert sum(1 + one.repeats for one in found) == recorder.number
+    assert len(found) < recorder.number
+    assert found[-1].repeats >= 1
+    assert found[-1].next_pass.seconds == 60
+
+
+def test_nothing_is_recorded_without_the_option() -> None:
+    """Neither a recorder nor a listener exists."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.settle()
+
+        assert cluster.manager.recorder is None
+        assert cluster.manager.loops[0].tracer is None
+
+
+class Secretive(Controller[Thing]):
+    """Writes a Secret."""
+
+    manages = (kinds.SECRET,)
+
+    @state(initial=True)
+    def made(self, obj: Thing, out: OutputSet) -> Result:
+        """The Secret exists."""
+        out.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": obj.name},
+                "stringData": {"password": f"hunter{obj.spec.size}"},
+            }
+        )
+        return Done()
+
+
+def test_values_of_secrets_are_not_kept() -> None:
+    """Only the names of the changed parts."""
+    with traced(Secretive()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.settle()
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
+        cluster.settle()
+        writes = [wrote for one in records(cluster) for wrote in one.writes]
+
+    assert "hunter" not in repr(writes)
+    assert "aHVudGVy" not in repr(writes)  # base64
+    changed = [wrote for wrote in writes if wrote.ref.kind == kinds.SECRET]
+    assert [wrote.verb for wrote in changed] == ["create", "patch"]
+    assert "data" in changed[1].fields
+
+
+class Refused(Controller[Thing]):
+    """Writes a ConfigMap that the server refuses."""
+
+    manages = (kinds.CONFIG_MAP,)
+
+    @state(initial=True)
+    def made(self, obj: Thing, out: OutputSet) -> Result:
+        """The ConfigMap exists."""
+        out.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Not_A_Name"}})
+        return Done()
+
+
+def test_a_refusal_is_recorded_in_the_words_of_the_server() -> None:
+    """With the state that declared the output, and without a value after it."""
+    with traced(Refused()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.advance(timedelta(seconds=1))
+        refused = records(cluster)[0].writes[0]
+
+    assert "RFC 1123" in refused.error
+    assert (refused.verb, refused.state, refused.after) == ("create", "made", b"")
+
+
+def test_a_refused_secret_is_recorded_without_the_value_that_the_server_quotes() -> None:
+    """The server quotes invalid values in its message."""
+    said = 'Secret "a" is invalid: data[x]: Invalid value: "hunter2": must be base64'
+    ref = ObjectRef(kinds.SECRET, "a", "default")
+    sent = SentWrite("c:default/a", "made", Request(Verb.CREATE, ref, {}), None, None, said)
+
+    note = note_of(sent, EPOCH)
+
+    assert "hunter2" not in repr(note)
+    assert 'Secret "a" is invalid' in repr(note)
+
+
+class Broken(Controller[Thing]):
+    """Fails with a local value that must not stay in memory."""
+
+    @state(initial=True)
+    async def made(self, obj: Thing, out: OutputSet, ctx: Context) -> Result:
+        """It never holds."""
+        if obj.spec.size == 1:
+            return Failed("NoLuck", "the dice were against it")
+        return Wait("Later", after=timedelta(seconds=30))
+
+
+def test_a_failure_is_recorded_in_words() -> None:
+    """And the pass that follows it is another record."""
+    with traced(Broken()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.advance(timedelta(seconds=1))
+        first = records(cluster)[0]
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
+        cluster.advance(timedelta(seconds=1))
+        last = records(cluster)[-1]
+
+    assert first.failure == "NoLuck: the dice were against it"
+    assert first.next_pass.backoff
+    assert (last.failure, last.next_pass.seconds) == ("", 30)
