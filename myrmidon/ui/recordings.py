@@ -68,6 +68,7 @@ class RecordedSource:
     is_live = False
     front: Markup | None = None
     recorder: Recorder | None = None
+    version = 0
 
     def __init__(self, document: Json) -> None:
         self._document = document

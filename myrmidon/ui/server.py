@@ -3,7 +3,8 @@
 The stream sends what the recorder has since the last event that the browser got.  Each event has the
 number of its last pass as its id; a browser that lost the connection sends that id when it comes back,
 and gets exactly what it missed.  If some of that is no longer recorded, or the process is another one,
-the event ``reset`` tells the page to load everything anew.
+the event ``reset`` tells the page to load everything anew.  When `myrmidon dev` has loaded other code,
+the event ``reload`` tells it to load the page itself, because the graphs may be others.
 
 Nothing is pushed: each connection looks at the recorder five times a second.  So a busy process sends
 few, larger events, and a pass costs the same whether a page is open or not.
@@ -221,9 +222,13 @@ class LivePage:
     async def _send_all(self, response: web.StreamResponse, said: str) -> None:
         epoch, _, text = said.partition(".")
         number = int(text) if epoch == self._epoch and text.isdecimal() else -1
-        looks = 0
+        looks, version = 0, self._source.version
         await response.write(b"retry: 500\n\n")
         while not self.closing:
+            if self._source.version != version:
+                self._number = -1  # the rows and graphs are those of another manager
+                await response.write(self._event("reload", {}))
+                return
             recorder = self._source.recorder
             entries = recorder.since(number, PASSES_MAX) if recorder and number >= 0 else None
             if entries is None:

@@ -21,6 +21,7 @@ class SimulationSource:
 
     is_live = False
     recorder: Recorder | None = None
+    version = 0
 
     def __init__(self, artefact: Json) -> None:
         self.title = f"simulation {artefact.get('scenario')}, seed {artefact.get('seed')}"

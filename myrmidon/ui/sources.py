@@ -41,6 +41,8 @@ class PageSource(Protocol):
     """The first page, if it is not the overview."""
 
     @property
+    def version(self) -> int: ...  # noqa: D102 - another one means other machines
+    @property
     def recorder(self) -> Recorder | None: ...  # noqa: D102 - the passes that the stream sends
     def machines(self) -> list[Json]: ...  # noqa: D102
     def rows(self) -> AsyncIterator[Json]: ...  # noqa: D102
@@ -70,6 +72,11 @@ class ManagerSource:
         """What reads managedFields and acts: the given client, or that of the manager."""
         manager = self._manager()
         return self._client or (manager.client if manager is not None else None)
+
+    @property
+    def version(self) -> int:
+        """The identity of the manager: `myrmidon dev` starts another one when the code changes."""
+        return id(self._manager())
 
     @property
     def recorder(self) -> Recorder | None:

@@ -294,6 +294,23 @@ def test_a_stream_goes_on_where_the_last_one_ended() -> None:
     run(story)
 
 
+def test_other_code_makes_the_page_load_itself_again() -> None:
+    """The graphs that it shows may be others."""
+
+    async def story(there: Shown, session: aiohttp.ClientSession) -> None:
+        names = list[str]()
+        async with stream(session, "") as events:
+            async for _event_id, name, _data in events:
+                names.append(name)
+                if name == "vitals":
+                    there.bench._next = there.bench._prepared()
+                    await there.bench.stop()
+                    there.bench._manager = there.bench._next
+        assert names[-1] == "reload"
+
+    run(story)
+
+
 def test_an_export_opens_on_another_page_and_in_explain(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

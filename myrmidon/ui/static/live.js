@@ -59,6 +59,7 @@ function connect(since, handlers) {
   const say = (word) => { light.textContent = word; light.dataset.state = word; };
   source.onopen = () => say("live");
   source.onerror = () => say("reconnecting");
+  source.addEventListener("reload", () => { source.close(); location.reload(); });
   for (const [name, handle] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
   }
