@@ -78,6 +78,15 @@ def test_a14_an_unknown_field_is_reported_without_the_object_around_it() -> None
     assert error.fields == 'unknown field "dta"'
 
 
+def test_a_child_that_is_deleted_each_time_says_what_to_look_for() -> None:
+    """A16: the reason is that of a stall, and the message names who may delete it."""
+    error = errors.DeletedAgainError("ConfigMap ns/a", 60.0)
+    assert isinstance(error, errors.StalledError)
+    assert (error.ref, error.seconds) == ("ConfigMap ns/a", 60.0)
+    assert str(error).startswith("ConfigMap ns/a was deleted by another client each time")
+    assert "\n  fix: find what deletes it" in str(error)
+
+
 def test_a15_a_stall_names_both_writers_as_far_as_they_are_known() -> None:
     """The second one may be unknown."""
     known = errors.StalledError("ConfigMap ns/a", "data.a", "things", '"rival"', 60.0)
