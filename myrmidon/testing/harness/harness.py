@@ -131,13 +131,7 @@ class Harness(Cluster):
         self._definitions = () if crds else definitions
         for definition in definitions if crds else ():
             _created(self.server.create(definition))
-        subjects = (*declared_subjects(map(type, controllers)), *self._admissions)
-        for configuration in in_process_configurations(subjects):
-            _created(self.server.create(configuration))
-        webhooks = WeakMethod(self._webhooks)  # the server is alive until the cluster is ended
-        self.server.webhook_client = asking(
-            lambda: None if (find := webhooks()) is None else find()
-        )
+        self._install_webhooks(classes)
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
                 _created(self.server.create(made))
@@ -247,6 +241,16 @@ class Harness(Cluster):
         }
         self._remotes = dict(self._remote_lines)
         return self._line
+
+    def _install_webhooks(self, classes: Iterable[type[Controller[Any]]]) -> None:
+        """Let the server ask the webhooks of the controllers, in the process."""
+        subjects = (*declared_subjects(classes), *self._admissions)
+        for configuration in in_process_configurations(subjects):
+            _created(self.server.create(configuration))
+        webhooks = WeakMethod(self._webhooks)  # the server is alive until the cluster is ended
+        self.server.webhook_client = asking(
+            lambda: None if (find := webhooks()) is None else find()
+        )
 
     def _webhooks(self) -> WebhookDispatch | None:
         """Return what answers webhooks: None after a crash, and before the manager has started."""
