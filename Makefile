@@ -50,10 +50,12 @@ docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 
 test: $(INSTALLED)  ## Everything that needs no cluster
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint docs coverage
-	$(BIN)/python -m pytest -n 2 -m "not cluster and not first_day and not long and not browser" $(addprefix --ignore=,$(PURE_TESTS))
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not cluster and not first_day and not long and not browser" $(addprefix --ignore=,$(PURE_TESTS))
 
 coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
-	$(BIN)/coverage run -m pytest $(PURE_TESTS)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 $(PURE_TESTS)
+	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='$(PURE)' --fail-under=100
 
 bench: $(INSTALLED)   ## The Widget job against a bare client and kopf, on a real API server
