@@ -74,6 +74,8 @@ class Gadgets(Controller[Gadget]):
         out.apply(config_map(gadget, "patched"))
         out.apply(config_map(gadget, "replaced"), as_update=True)
         ctx.event("Normal", "Made", "the maps are there")
+        if gadget.spec.text == "over":
+            out.delete_self()
         return Done()
 
     @state(finalizer=True, condition="Gone")
@@ -107,7 +109,7 @@ async def life(stage: Stage, transport: RecordingTransport) -> None:
     async with _gadgets(stage, transport):
         adopted = lambda: any(is_event_read(each.request) for each in transport.log)  # noqa: E731
         await until(adopted, transport)
-        stage.admin.delete(f"{gadgets}/a")
+        _edit(stage, f"{gadgets}/a", "over")
         await until(lambda: stage.admin.get(f"{gadgets}/a").status == 404, transport)
 
 
