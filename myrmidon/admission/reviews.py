@@ -40,9 +40,10 @@ from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.api.typed.object_types import raw_of
 from myrmidon.api.typed.resource import Resource
 from myrmidon.api.values.equality import same
+from myrmidon.api.values.merge_differences import merge_patch_between
 from myrmidon.errors import UnfitObjectError
 from myrmidon.fsm.machine.raised import UnexpectedError
-from myrmidon.patch.json_patch_making import json_patch_between, merge_patch_between
+from myrmidon.patch.json_patch_making import json_patch_between
 from myrmidon.patch.merge_patch import merge
 
 _MARGIN_SECONDS, _MARGIN_SHARE = 0.5, 0.1  # for the way from the API server and back

@@ -8,6 +8,7 @@ plans/        what ``myrmidon plan`` prints
 local/        the embedded server on this machine, and the live view of ``myrmidon dev``
 scaffold/     the project that ``myrmidon init`` writes
 progress      the line that says what a slow command does, on a terminal
+signals       what happens at Ctrl-C and SIGTERM
 rights_check  which rights of the generated role the server does not grant
 completions   completion scripts for shells
 """

@@ -1,10 +1,8 @@
-"""Make patches from two JSON documents: the JSON patch, or the merge patch, from one to the other.
+"""Make the JSON patch (RFC 6902) that turns one JSON document into another.
 
 Lists are replaced as a whole.  An admission webhook answers with a JSON patch, and a replaced list
 says the same as edits of its elements, whichever webhook ran before.
 """
-
-from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import same
@@ -23,23 +21,6 @@ def json_patch_between(before: Json, after: Json, at: str = "") -> list[Json]:
             made += json_patch_between(before[key], wanted, path)
         elif not same(before[key], wanted):
             made.append({"op": "replace", "path": path, "value": wanted})
-    return made
-
-
-def merge_patch_between(before: Json, after: Json) -> Json:
-    """Return the merge patch that turns ``before`` into ``after``; ``{}`` if they are equal.
-
-    Neither document may have a null in a map: a merge patch cannot write one.
-    """
-    made: Json = {key: None for key in before if key not in after}
-    for key, wanted in after.items():
-        there: Any = before.get(key)
-        if key in before and isinstance(wanted, dict) and isinstance(there, dict):
-            inner = merge_patch_between(there, wanted)
-            if inner:
-                made[key] = inner
-        elif key not in before or not same(there, wanted):
-            made[key] = wanted
     return made
 
 

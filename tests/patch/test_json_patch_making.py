@@ -4,8 +4,9 @@ from hypothesis import given
 
 from myrmidon.api import Json
 from myrmidon.api.values.equality import same
+from myrmidon.api.values.merge_differences import merge_patch_between
 from myrmidon.patch.json_patch import apply_json_patch
-from myrmidon.patch.json_patch_making import json_patch_between, merge_patch_between
+from myrmidon.patch.json_patch_making import json_patch_between
 from myrmidon.patch.merge_patch import merge
 from tests.strategies import documents, without_nulls
 

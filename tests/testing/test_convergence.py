@@ -23,6 +23,7 @@ from myrmidon import (
     state,
 )
 from myrmidon.api import Json
+from myrmidon.api.values.merge_differences import merge_patch_between
 from myrmidon.errors import UsageError
 from myrmidon.testing import Lose, NotAtRestError, NotSettledError
 from myrmidon.testing.properties.convergence import (
@@ -32,7 +33,6 @@ from myrmidon.testing.properties.convergence import (
     NotConvergedError,
     PutObject,
     RestartControllers,
-    _changes,
     check_converges,
     check_history,
 )
@@ -200,7 +200,7 @@ def test_an_edit_removes_the_fields_that_it_does_not_have() -> None:
     """A merge patch removes a field only if it says null."""
     before = {"on": True, "box": {"a": 1, "b": 2}, "list": [1]}
     after = {"box": {"b": 3}, "list": [], "new": {"c": 1}}
-    assert _changes(before, after) == {
+    assert merge_patch_between(before, after) == {
         "on": None,
         "box": {"a": None, "b": 3},
         "list": [],

@@ -58,7 +58,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
 @settings(max_examples=40)
 @given(DOCUMENTS, DOCUMENTS, DOCUMENTS)
 def test_an_edit_wins_over_what_was_remembered(base: Any, wanted: Any, edited: Any) -> None:
-    """Where the edited base differs from the base, the result is as edited, outside of lists."""
+    """Where the edited base differs from the base, the result is as edited, but for lists."""
     memory = remember(base, wanted, SHAPE)
     result = put_back(edited, memory) if memory else edited
 

@@ -23,7 +23,7 @@ def pass_on(cls: type, parent: Callable[..., None], keywords: dict[str, Any]) ->
 
     Raises ``DefinitionError`` for a keyword that no class in the hierarchy takes.
     """
-    known = sorted(_known(cls))
+    known = sorted(_known(cls)) if keywords else []
     for name in keywords.keys() - known:
         close = nearest(name, known)
         fix = _MEANT.get(name) or (

@@ -1,4 +1,4 @@
-"""Rules that are needed often, so that nobody has to write their CEL: immutable fields, one-of.
+"""Rules that are needed often, without writing their CEL: immutable fields, one-of.
 
     class Storage(Model, rules=[one_of("disk", "bucket")]):
         disk: Disk | None = None

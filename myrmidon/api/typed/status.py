@@ -13,7 +13,7 @@ from pydantic import Field
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.markers import OpenApi
 from myrmidon.api.typed.model import Model
-from myrmidon.api.values.equality import same
+from myrmidon.api.values.merge_differences import merge_patch_between
 
 _CONDITIONS: Json = {
     "type": "array",
@@ -131,22 +131,4 @@ def difference(status: Status, read: Any) -> Json:
     mine = {key: value for key, value in (read or {}).items() if key not in written}
     before: Json = type(status).from_wire(mine).to_wire() if mine else {}
     after = status.to_wire(without=written.values())
-    return _difference(before, after)
-
-
-def _difference(before: Json, after: Json) -> Json:
-    patch: Json = {
-        key: None for key, value in before.items() if key not in after and value is not None
-    }
-    for key, value in after.items():
-        old = before.get(key)
-        if value is None:
-            if old is not None:
-                patch[key] = None
-        elif isinstance(value, dict) and isinstance(old, dict):
-            inner = _difference(old, value)
-            if inner:
-                patch[key] = inner
-        elif key not in before or not same(old, value):
-            patch[key] = value
-    return patch
+    return merge_patch_between(before, after)

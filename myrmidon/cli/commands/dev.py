@@ -14,7 +14,6 @@ No containers are started: stand-ins set the status that a Deployment controller
 
 import argparse
 import asyncio
-import signal
 import sys
 from contextlib import AsyncExitStack
 
@@ -24,6 +23,7 @@ from myrmidon.cli.arguments.parser import port
 from myrmidon.cli.local.views import LiveView, name_of, view_for
 from myrmidon.cli.local.workbench import Workbench
 from myrmidon.cli.progress import ready
+from myrmidon.cli.signals import on_stop
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
@@ -78,9 +78,7 @@ async def _run(args: argparse.Namespace) -> int:
     samples, account = existing_files(args.sample), args.as_serviceaccount
     bench = Workbench(args.target, clock, samples, as_account=account)
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    on_stop(stopped.set)
     async with bench.serving(args.port), AsyncExitStack() as stack:
         await bench.open()
         ready()

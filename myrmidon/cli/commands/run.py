@@ -16,7 +16,6 @@ import asyncio
 import logging
 import os
 import re
-import signal
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -32,6 +31,7 @@ from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.arguments.settings import add_settings
 from myrmidon.cli.progress import ready
 from myrmidon.cli.rights_check import missing_rights, needed
+from myrmidon.cli.signals import on_stop
 from myrmidon.cli.targets.loading import load, load_admissions, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
@@ -285,9 +285,7 @@ async def _run(
         manager.add(controller)
     for admission in admissions:
         manager.add(admission)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, manager.stop)
+    on_stop(manager.stop)
     async with AsyncExitStack() as stack:
         for name, transport in (await open_remotes(args, stack)).items():
             manager.add_remote(name, transport)

@@ -12,7 +12,6 @@ are looked after.
 import argparse
 import asyncio
 import contextlib
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from myrmidon.cli.local.embedded_server import (
     write_kubeconfig,
 )
 from myrmidon.cli.progress import ready
+from myrmidon.cli.signals import on_stop
 from myrmidon.errors import UsageError
 
 
@@ -134,9 +134,7 @@ def _create(server: ApiServer, path: Path, manifest: Any) -> None:
 
 async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    on_stop(stopped.set)
     certificate = _certificate(args.host) if args.tls else None
     context = certificate.context() if certificate else None
     try:

@@ -8,11 +8,11 @@ It prints an address of this machine, and serves the page until Ctrl-C.  Nothing
 
 import argparse
 import asyncio
-import signal
 from pathlib import Path
 
 import orjson
 
+from myrmidon.cli.signals import on_stop
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.ui.recordings import RecordedSource, read_recording
 from myrmidon.ui.server import LivePage, serve_page
@@ -42,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> None:
     live = LivePage(source_of(args.file), LoopClock())
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    on_stop(stopped.set)
     async with serve_page(live, args.ui) as url:
         print(f"{url}/?token={live.token}", flush=True)
         await stopped.wait()

@@ -149,7 +149,7 @@ class LiveReader:
             obj = await self._client.get(self._declared.ref(kind, name, namespace, cluster))
         except NotFoundError:
             return None
-        return _typed(kind, obj)
+        return reader_of(kind)(obj)
 
     async def list(
         self,
@@ -166,7 +166,7 @@ class LiveReader:
         declared = self._declared.kind(kind, cluster)
         self._declared.check_list(declared)
         found = await self._client.list(declared, where, labels=str(selector(labels)))
-        return [_typed(kind, obj) for obj in found]
+        return [reader_of(kind)(obj) for obj in found]
 
 
 class PassContext:
@@ -217,7 +217,7 @@ class PassContext:
             return await self.live.get(kind, name, namespace, cluster)
         self._declared.depends(ref)
         obj = self._objects.get(ref)
-        return None if obj is None else _typed(kind, obj)
+        return None if obj is None else reader_of(kind)(obj)
 
     async def list(
         self,
@@ -236,7 +236,7 @@ class PassContext:
         where = where if declared.namespaced else ""
         self._declared.depends(Listed(declared, where, str(selector(labels)), index))
         found = self._objects.list(declared, where, labels=labels, index=index)
-        return [_typed(kind, obj) for obj in found]
+        return [reader_of(kind)(obj) for obj in found]
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
         """Return every child of the object, with the cached object or None if it is not cached.
@@ -264,8 +264,3 @@ class PassContext:
     def is_ready(self, obj: Any) -> bool:
         """Whether the object is ready, by the controller's ``readiness`` or its kind's rule."""
         return is_ready(raw_of(obj), self._declared.readiness)
-
-
-def _typed(kind: Any, obj: Json) -> Any:
-    """Return the object as an instance of ``kind`` if that is a class, else as JSON."""
-    return reader_of(kind)(obj) if isinstance(kind, type) else obj

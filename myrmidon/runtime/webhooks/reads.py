@@ -94,7 +94,7 @@ class WebhookContext:
         else:
             await view.wait_synced()
             obj = view.get(name, where)
-        return None if obj is None else _typed(kind, obj)
+        return None if obj is None else reader_of(kind)(obj)
 
     async def list(
         self,
@@ -120,7 +120,7 @@ class WebhookContext:
         else:
             await view.wait_synced()
             objects = view.list(where, labels=str(selector(labels)))
-        return [_typed(kind, obj) for obj in objects]
+        return [reader_of(kind)(obj) for obj in objects]
 
     def _declared(self, wanted: Any, cluster: str) -> Kind:
         kind = kind_of(wanted)
@@ -149,7 +149,3 @@ def _view(caches: Caches, read: Reads, namespaces: Iterable[str]) -> View:
         metadata_only=read.metadata_only,
         transform=Projection(read.fields) if read.fields else None,
     )
-
-
-def _typed(kind: Any, obj: Json) -> Any:
-    return reader_of(kind)(obj) if isinstance(kind, type) else obj

@@ -34,6 +34,7 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.api.typed.resource import Resource
+from myrmidon.api.values.merge_differences import merge_patch_between
 from myrmidon.errors import ApiError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.testing.faults.transport import Fault, Script
@@ -230,25 +231,13 @@ class _Player:
             "spec": spec,
         }
         if name in self.wanted:
-            changes = {"spec": _changes(self.wanted[name]["spec"], spec)}
+            changes = {"spec": merge_patch_between(self.wanted[name]["spec"], spec)}
             with suppress(ApiError):  # a rule may forbid the change
                 made["spec"] = self._cluster.patch(kind, name, changes)["spec"]
                 self.wanted[name] = made
         else:
             made["spec"] = self._cluster.apply(made)["spec"]
             self.wanted[name] = made
-
-
-def _changes(before: Json, after: Json) -> Json:
-    """Return the merge patch that makes ``after`` of ``before``: null removes a field."""
-    removed = dict.fromkeys(before.keys() - after.keys())
-    changed = {
-        key: _changes(before[key], value)
-        if isinstance(value, dict) and isinstance(before.get(key), dict)
-        else value
-        for key, value in after.items()
-    }
-    return {**removed, **changed}
 
 
 def _settle(cluster: Harness) -> None:
