@@ -22,7 +22,7 @@ nothing.  Restarting is left to the kubelet.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from random import Random
@@ -55,7 +55,7 @@ from myrmidon.runtime.process.garbage import freeze_at_start
 from myrmidon.runtime.process.lag import LoopLag
 from myrmidon.runtime.process.supervision import Supervisor, Tasks, ungrouped
 from myrmidon.runtime.startup.clients import Clients
-from myrmidon.runtime.startup.definitions import install_definitions
+from myrmidon.runtime.startup.installation import Installation
 from myrmidon.runtime.startup.preflight import not_served, patiently
 from myrmidon.runtime.startup.records import open_change_log, recorder_for
 from myrmidon.runtime.startup.remotes import RemoteCluster
@@ -248,9 +248,10 @@ class Manager:
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
         stack.callback(self._close)
-        installs = self.options.install_crds and bool(self._definitions)
-        if installs and clients.elector is None:
-            await self._install()
+        wanted = self._definitions if self.options.install_crds else ()
+        installation = Installation(clients.home, wanted, self._clock, self._log)
+        if clients.elector is None:
+            await self._when_leading(installation.attempt)
         seconds = self.options.start_timeout.total_seconds()
         for run in self._runs:
             await patiently(run.check, self._clock, seconds, self._log)
@@ -262,8 +263,8 @@ class Manager:
             election: Tasks = []
             if clients.elector is not None:
                 election = supervisor.start("election", clients.elector.run)
-            if installs and clients.elector is not None:
-                background += supervisor.start("install", self._install, may_end=lambda: True)
+            install = partial(self._when_leading, installation.complete)
+            background += supervisor.start("install", install, may_end=lambda: True)
             await self._stopping.wait()
             await self._wind_down(election)
             for task in background:
@@ -297,12 +298,11 @@ class Manager:
         timing = self.options.watching
         return Caches(client, clock=self._clock, rng=self._rng, timing=timing, cluster=cluster)
 
-    async def _install(self) -> None:
+    async def _when_leading(self, install: Callable[[], Awaitable[None]]) -> None:
         """Install the definitions of the program, as soon as this process leads."""
         await self._clients.elected()
-        home, clock, log = self._clients.home, self._clock, self._log
-        install = partial(install_definitions, home, self._definitions, clock, log)
-        await patiently(install, clock, self.options.start_timeout.total_seconds(), log)
+        seconds = self.options.start_timeout.total_seconds()
+        await patiently(install, self._clock, seconds, self._log)
 
     def _close(self) -> None:
         for run in self._runs:

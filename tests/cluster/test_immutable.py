@@ -13,7 +13,7 @@ from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.startup.definitions import install_definitions
+from myrmidon.runtime.startup.installation import Installation
 from tests.generate.test_immutable import BASE, CHANGES, Box
 
 
@@ -24,7 +24,7 @@ def test_changes_are_refused_as_on_the_embedded_server(kubeconfig: Path, namespa
         transport = HttpTransport(await load_endpoint(str(kubeconfig), None))
         client = Client(transport)
         definition = crd(Box)
-        await install_definitions(client, [definition], LoopClock(), Logger("test"))
+        await Installation(client, [definition], LoopClock(), Logger("test")).complete()
         wrong = []
         for number, (old, new, refused) in enumerate(CHANGES):
             made = Box(name=f"box-{number}", namespace=namespace, spec={**BASE, **old}).to_json()

@@ -10,7 +10,7 @@ from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.startup.definitions import install_definitions
+from myrmidon.runtime.startup.installation import Installation
 from myrmidon.testing import run
 from tests.runtime.things import Things
 
@@ -32,7 +32,7 @@ def test_the_role_to_install_definitions_suffices() -> None:
     async def main() -> None:
         client = Client(LocalTransport(server, user=user), clock=clock)
         for _ in range(2):
-            await install_definitions(client, definitions_of([Things]), clock, Logger("test"))
+            await Installation(client, definitions_of([Things]), clock, Logger("test")).complete()
 
     run(main())
     stored = server.store.scan("customresourcedefinitions.apiextensions.k8s.io")

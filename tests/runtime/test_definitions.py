@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myrmidon.api.objects import kinds
@@ -17,7 +17,7 @@ from myrmidon.generate import crd
 from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime.startup.definitions import missing_fields
 from myrmidon.testing import Fault, Harness, Status
-from tests.runtime.things import Thing, Things, thing
+from tests.runtime.things import FinalThings, Thing, Things, thing
 
 MINUTE = timedelta(minutes=1)
 NAME = "things.test.myrmidon.dev"
@@ -65,6 +65,45 @@ def test_only_the_leader_installs() -> None:
         cluster.advance(timedelta(seconds=5))
         assert cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, NAME) is None, "the Lease is new"
         cluster.advance(MINUTE)
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+
+
+@given(held=st.integers(0, 60))
+@settings(max_examples=10)
+def test_a_definition_that_is_being_deleted_is_installed_again(held: int) -> None:
+    """It accepts the apply and says Established until it disappears, after ``held`` seconds."""
+    with Harness(Things(), crds=False, options=INSTALL) as cluster:
+        cluster.settle()
+        cluster.crash()
+        for finalizers in (["test.myrmidon.dev/hold"], None):
+            hold = {"metadata": {"finalizers": finalizers}}
+            cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, NAME, hold)
+            if finalizers:
+                cluster.delete(kinds.CUSTOM_RESOURCE_DEFINITION, NAME)
+                cluster.restart()
+                cluster.advance(timedelta(seconds=held))
+        cluster.advance(MINUTE)
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+
+
+def test_the_controllers_remove_the_finalizers_that_hold_an_old_definition() -> None:
+    """They start although their definition is not installed yet, or it would wait for ever."""
+    with Harness(FinalThings(), crds=False, options=INSTALL) as cluster:
+        cluster.settle()
+        cluster.apply(thing())
+        cluster.settle()
+        before = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, NAME)["metadata"]["uid"]
+        cluster.crash()
+        cluster.delete(kinds.CUSTOM_RESOURCE_DEFINITION, NAME)
+        cluster.restart()
+        cluster.advance(MINUTE)
+        after = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, NAME)["metadata"]["uid"]
+        assert after != before
+        assert cluster.get(Thing, "it") is None
         cluster.apply(thing())
         cluster.settle()
         assert cluster.ready(Thing, "it")

@@ -1,6 +1,7 @@
 """What happens before the first pass.
 
-definitions  the CRDs of the program: compared with the cluster's, or installed
+definitions  the CRDs of the program, compared with the cluster's
+installation  applies the CRDs of the program
 preflight    checks that every declared kind can be listed
 remotes      other clusters that controllers watch, read and write
 storage_migration  writes all objects of a kind in its storage version

@@ -1,15 +1,11 @@
-"""Definitions: the CRDs of a program, compared with those of the cluster, or installed.
+"""Definitions: the CRDs of a program, compared with those of the cluster.
 
 A program and its CRDs are deployed separately, and the CRD is easily forgotten.  A field that the
 class has and the CRD does not is pruned by the server when a user sets it, and the controller sees
-the default for ever.  Therefore:
-
-- By default the schema that the cluster serves is read from ``/openapi/v3``, which every account may
-  read, and one warning in the log names the fields that are missing there.  It is never an error:
-  during a roll-out the CRD may be the older or the newer one.
-- With ``ManagerOptions.install_crds`` the definitions are applied by server-side apply, with force,
-  because the fields of a CRD that kubectl created belong to kubectl.  Only the leader does it: it is
-  a write.
+the default for ever.  Therefore the schema that the cluster serves is read from ``/openapi/v3``,
+which every account may read, and one warning in the log names the fields that are missing there.
+It is never an error: during a roll-out the CRD may be the older or the newer one.  With
+``ManagerOptions.install_crds`` the definitions are applied instead (``installation``).
 
 The definitions are data that the caller passes in (``Manager(definitions=...)``), because this
 package does not generate them.
@@ -19,48 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
-from myrmidon.api.objects.conditions import find
-from myrmidon.api.objects.refs import Kind, ObjectRef
-from myrmidon.api.requests.request import Patch
-from myrmidon.errors import ApiError, ForbiddenError, InvalidError, TransportError, UsageError
+from myrmidon.api.objects.refs import Kind
+from myrmidon.errors import ApiError, TransportError
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
 
-FIELD_MANAGER = "myrmidon"
-_ESTABLISHED_SECONDS, _LOOKS_MAX = 0.2, 25
 _SCHEMA_SECONDS, _SCHEMA_LOOKS_MAX = 2.0, 5
 _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
-
-
-async def install_definitions(
-    client: Client, definitions: Iterable[Json], clock: Clock, log: Logger
-) -> None:
-    """Apply the definitions and wait up to 5 seconds for each until its kind is served."""
-    for definition in definitions:
-        ref = ObjectRef(kinds.CUSTOM_RESOURCE_DEFINITION, definition["metadata"]["name"])
-        try:
-            stored = await client.patch(
-                ref, definition, patch=Patch.APPLY, field_manager=FIELD_MANAGER, force=True
-            )
-        except ForbiddenError as error:
-            raise UsageError(
-                f"the definition {ref.name} may not be installed: {error.message}.\n"
-                "  fix: let an administrator apply the role of `myrmidon generate rbac "
-                "--install-crds`, or install the definition by `myrmidon generate crd`"
-            ) from None
-        except InvalidError as error:
-            raise UsageError(
-                f"the cluster refuses the definition {ref.name}: {error.message}.\n"
-                "  fix: change the class, or delete the definition if its objects may go, too"
-            ) from None
-        for _ in range(_LOOKS_MAX):
-            if _is_established(stored):
-                break
-            await clock.sleep(_ESTABLISHED_SECONDS)
-            stored = await client.get(ref)
-        log.info("definition installed", definition=ref.name)
 
 
 async def report_missing_fields(
@@ -151,11 +113,6 @@ def _schema_in(document: Json, kind: Kind) -> Json | None:
         if isinstance(marks, list) and wanted in marks:
             return dict(schema)
     return None
-
-
-def _is_established(definition: Json) -> bool:
-    condition = find(definition, "Established")
-    return condition is not None and condition.status == "True"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
