@@ -142,10 +142,13 @@ def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False
     """
     if isinstance(declared, dict):
         for key, value in declared.items():
+            kind = type(value)
             if not value:
                 if built_in and value is not None:
                     return True
-            elif type(value) is dict:
+            elif kind is str:
+                continue
+            elif kind is dict:
                 # Most metadata and data are maps of strings that are not empty.
                 inner = value.values()
                 is_plain = _TEXTS.issuperset(map(type, inner)) and "" not in inner
@@ -153,7 +156,7 @@ def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False
                     value, built_in=built_in and key not in _STRING_MAPS
                 ):
                     return True
-            elif type(value) is list and leaves_doubt(value):
+            elif kind is list and leaves_doubt(value):
                 return True
         return False
     return any(isinstance(element, _CONTAINERS) for element in declared)

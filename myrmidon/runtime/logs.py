@@ -57,6 +57,11 @@ class Logger:
         """Return a logger that adds these facts to every line as well."""
         return Logger(self._logger, **{**self._facts, **facts})
 
+    @property
+    def tells_changes(self) -> bool:
+        """Whether lines at INFO are written; ask this before facts are computed for one."""
+        return self._logger.isEnabledFor(logging.INFO)
+
     def debug(self, message: str, /, **facts: Any) -> None:
         """Log at DEBUG: passes that changed nothing, and other detail."""
         if self._logger.isEnabledFor(logging.DEBUG):  # saves a call in every pass

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, metadata
+from myrmidon.api.objects.accessors import Json, finalizers_of, metadata
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.lists.scope import Scope
@@ -141,7 +141,7 @@ class Cache(Store):
             admitted = self.scope.admits(obj)
             if not admitted and (admitted is False or held is None):
                 return None if held is None else self._bury(seen, by)
-            if is_deleting(obj) and _is_gone(obj):
+            if obj["metadata"].get("deletionTimestamp") and _is_gone(obj):
                 return self._bury(seen, by)
             if self.scope.metadata_only:
                 shown = {"metadata": metadata(obj)}

@@ -133,8 +133,8 @@ class Applicator:
         created again.
         """
         if first is not None and len(outputs) == 1:  # as in most states
-            task = OutputTask(outputs[0], parent, creating, by, *first[1:], is_open=True)
-            task.confirm = confirm
+            _, question, wish = first
+            task = OutputTask(outputs[0], parent, creating, by, question, wish, True, confirm)
             if not self._is_over(task):
                 await self._write(task)
             return [] if task.written is None else [task.written]

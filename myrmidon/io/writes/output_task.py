@@ -1,7 +1,7 @@
 """OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 import orjson
@@ -20,7 +20,7 @@ from myrmidon.errors import (
 from myrmidon.io.writes.stall_guard import Wish
 from myrmidon.sets.outputs.edits import basis_of
 from myrmidon.sets.outputs.options import DEFAULT
-from myrmidon.sets.outputs.outputs import Apply, Edit, Output
+from myrmidon.sets.outputs.outputs import Apply, Edit, Output, describe_output
 from myrmidon.sets.ownership.adoption import is_adoption
 from myrmidon.sets.ownership.owner_references import Parent, reference_to
 
@@ -44,6 +44,9 @@ class Written(NamedTuple):
     error: MyrmidonError | None = None
     adopted: bool = False  # the write made another party's object a child of the parent
 
+    def __str__(self) -> str:
+        return f"{self.verb or self.outcome} {describe_output(self.output)}"
+
 
 class OpenOutput(NamedTuple):
     """An output about which no earlier decision holds: its position, question and wish."""
@@ -53,7 +56,7 @@ class OpenOutput(NamedTuple):
     wish: Wish
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)  # without slots: most tasks leave most fields at their defaults
 class OutputTask:
     """One output being written: its parent and author, the last decision about it, its outcome."""
 
@@ -64,16 +67,19 @@ class OutputTask:
     question: int
     wish: Wish  # the key under which decisions about the output are remembered
     is_open: bool = False  # known to need a decision, without looking for an earlier one
-    current: Json | None = None
-    is_child: bool = False  # ``current`` names the parent in its controller reference
-    child_at: int | None = None
+    confirm: Confirm | None = None  # called before a child that vanished is created again
+    current: Json | None = field(default=None, init=False)
+    is_child: bool = field(default=False, init=False)
+    """Whether ``current`` names the parent in its controller reference."""
+    child_at: int | None = field(default=None, init=False)
     """The stamp of the cached object that the request was decided on, if it is absent (0) or such a
     child."""
-    request: Request | None = None
-    needs_read: bool = False  # the cached object lacks managedFields, and they matter
-    replaced: Json | None = None  # the object that was deleted to be created again
-    confirm: Confirm | None = None  # called before a child that vanished is created again
-    written: Written | None = None
+    request: Request | None = field(default=None, init=False)
+    needs_read: bool = field(default=False, init=False)
+    """Whether the cached object lacks managedFields, and they matter."""
+    replaced: Json | None = field(default=None, init=False)
+    """The object that was deleted to be created again."""
+    written: Written | None = field(default=None, init=False)
 
     @property
     def state(self) -> str:
@@ -147,8 +153,7 @@ def tasks_of(
             question, wish, is_open = first.question, first.wish, True
         else:
             question, wish, is_open = question_of(output, parent, creating), wish_of(output), False
-        task = OutputTask(output, parent, creating, by, question, wish, is_open, confirm=confirm)
-        tasks.append(task)
+        tasks.append(OutputTask(output, parent, creating, by, question, wish, is_open, confirm))
     return tasks
 
 

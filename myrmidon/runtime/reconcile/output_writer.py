@@ -40,7 +40,7 @@ from myrmidon.runtime.wakeups.refused_outputs import REFUSALS, is_blocked
 from myrmidon.sets.outputs.edits import is_own_edit
 from myrmidon.sets.outputs.options import DEFAULT
 from myrmidon.sets.outputs.output_set import OutputSet
-from myrmidon.sets.outputs.outputs import Apply, Delete, Output, Release, describe_output
+from myrmidon.sets.outputs.outputs import Apply, Delete, Output, Release
 from myrmidon.sets.ownership.owner_references import is_tracked
 
 
@@ -53,8 +53,8 @@ class OutputWriter:
         self._subject = subject
         self._confirming: asyncio.Lock | None = None
         self._confirmed: MyrmidonError | Literal[True] | None = None
-        self.wrote: list[str] = []
-        """The writes so far, for the log."""
+        self.wrote: list[Written] = []
+        """The outputs for which a request was sent so far."""
         self.overtaken = False
         """True if the pass changed a kind that an earlier state had read, or if an object that was
         in the way of an output is gone: the pass decided on stale data, so the object gets another."""
@@ -196,10 +196,10 @@ class OutputWriter:
             subject.managed.applied[ref] = None
             if verb is None:
                 return  # nothing was sent
-        if outcome == "changed" and ref.kind in self.read:
+        if self.read and outcome == "changed" and ref.kind in self.read:
             self.overtaken = True
         if verb is not None:
-            self.wrote.append(f"{verb} {describe_output(output)}")
+            self.wrote.append(written)
             subject.log.debug("wrote", output=ref, state=state, outcome=outcome)
         if adopted:
             subject.event("Normal", "Adopted", f"{ref} existed before and is managed from now on")

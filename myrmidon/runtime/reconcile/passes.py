@@ -66,6 +66,7 @@ from myrmidon.fsm.reconcile_request import revision_of
 from myrmidon.fsm.retry_limits import attempt_fields
 from myrmidon.fsm.status.status import own_fields, reference, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
+from myrmidon.io.writes.output_task import Written
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.reconcile.context import Declared, PassContext
@@ -133,8 +134,8 @@ class Pass:
         return self._subject.obj
 
     @property
-    def wrote(self) -> list[str]:
-        """The outputs that this pass wrote, for the log."""
+    def wrote(self) -> list[Written]:
+        """The outputs for which this pass sent a request."""
         return self._outputs.wrote
 
     @property

@@ -80,8 +80,8 @@ class Reconciler:
             single = Pass(self._deps, turn.key, obj, turn.causes, log)
             outcome = await self._in_time(single)
             outcome, obj = self._overtaken(turn, single, outcome), single.obj
-            if single.wrote:
-                log.info("pass wrote", wrote=single.wrote)
+            if single.wrote and log.tells_changes:
+                log.info("pass wrote", wrote=list(map(str, single.wrote)))
         except UnfitObjectError as error:
             outcome, obj = await self._quarantine(turn.key, obj, error, log)
         except SelfDeletedError:
