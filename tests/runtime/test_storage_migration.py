@@ -45,8 +45,8 @@ def at_storage(version: str) -> Json:
 class World:
     """A server with objects that are stored in the old version, and a client that meddles."""
 
-    def __init__(self, count: int, **specs: Any) -> None:
-        self.server = ApiServer()
+    def __init__(self, count: int, *, rbac: bool = False, **specs: Any) -> None:
+        self.server = ApiServer(rbac=rbac)
         self.server.convert_with(NAME, Converter([App]).review)
         assert self.server.create(at_storage("v1beta1")) == ""
         for number in range(count):
