@@ -110,6 +110,7 @@ def _without_uid(text: str) -> str:
     return before + mark + after.partition('"')[2]
 
 
+@pytest.mark.law("V1")
 def test_both_versions_are_written_and_read(twins: Any, namespace: str) -> None:
     """Each answer is that of the embedded server, annotations and managedFields included."""
     assert (
@@ -131,6 +132,7 @@ def test_both_versions_are_written_and_read(twins: Any, namespace: str) -> None:
     assert twins("DELETE", path(namespace, "v1beta1", "s")).status == 200
 
 
+@pytest.mark.law("V2")
 def test_one_object_that_cannot_be_converted_does_not_hide_the_others(
     twins: Any, namespace: str
 ) -> None:
@@ -330,6 +332,7 @@ def migrate_while_writing(
     return seconds
 
 
+@pytest.mark.law("V3")
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.long)])
 def test_objects_are_migrated_while_a_writer_edits_them(
     controlplane: ControlPlane, webhook: ConversionWebhook, namespace: str, count: int
