@@ -55,7 +55,7 @@ def webhook(
             _await(partial(_is_served, controlplane, where))
         yield served
         client.delete(DEFINITION)
-        _await(lambda: client.status(DEFINITION) == 404, 120)
+        _await(lambda: client.status(DEFINITION) == 404, 1200)  # with ten thousand objects
 
 
 def _is_served(plane: ControlPlane, where: str) -> bool:
