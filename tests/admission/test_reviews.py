@@ -147,6 +147,7 @@ def test_a_validator_of_the_model_that_the_crd_cannot_express_is_enforced() -> N
     )
 
 
+@pytest.mark.law("H2")
 def test_an_unfit_object_can_be_deleted_and_its_metadata_changed() -> None:
     """W7: otherwise no finalizer could be written or removed."""
     unfit = app({"image": ""})
@@ -157,6 +158,7 @@ def test_an_unfit_object_can_be_deleted_and_its_metadata_changed() -> None:
     assert message(JUDGES, review("UPDATE", app({"image": "", "replicas": 1}), unfit))
 
 
+@pytest.mark.law("H2")
 def test_an_update_of_an_object_that_is_being_deleted_is_not_judged() -> None:
     """W7: a validator cannot keep a finalizer on an object."""
     old = app({"image": "x:latest"}, deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["a/b"])
@@ -230,6 +232,7 @@ def test_a_refusal_in_a_default_refuses_the_write() -> None:
     assert "patch" not in decision.response()["response"]
 
 
+@pytest.mark.law("H1")
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -338,6 +341,7 @@ def test_a_long_value_is_cut() -> None:
     assert len(said) < 250
 
 
+@pytest.mark.law("H1")
 def test_a_request_without_an_object_is_refused_not_raised() -> None:
     """An API server sends none for a connect, and a bad client sends anything."""
 
@@ -371,6 +375,7 @@ def test_a_list_is_not_a_review() -> None:
         decide(JUDGES, cast("Json", []), context).send(None)
 
 
+@pytest.mark.law("H1")
 def test_a_slow_webhook_is_answered_by_its_failure_policy() -> None:
     """Fail refuses, Ignore allows with a warning; both say which webhook was slow."""
     asked = review("CREATE", app())
@@ -414,6 +419,7 @@ _OBJECTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.law("H1")
 @given(st.sampled_from(["CREATE", "UPDATE", "DELETE"]), st.none() | _OBJECTS, st.none() | _OBJECTS)
 def test_a_review_of_any_object_is_answered(
     operation: str, obj: Json | None, old: Json | None

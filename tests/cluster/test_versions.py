@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -56,7 +55,7 @@ def webhook(
             _await(partial(_is_served, controlplane, where))
         yield served
         client.delete(DEFINITION)
-        _await(lambda: client.status(DEFINITION) == 404, 120)
+        _await(lambda: client.status(DEFINITION) == 404, 1200)  # with ten thousand objects
 
 
 def _is_served(plane: ControlPlane, where: str) -> bool:
@@ -111,6 +110,7 @@ def _without_uid(text: str) -> str:
     return before + mark + after.partition('"')[2]
 
 
+@pytest.mark.law("V1")
 def test_both_versions_are_written_and_read(twins: Any, namespace: str) -> None:
     """Each answer is that of the embedded server, annotations and managedFields included."""
     assert (
@@ -132,6 +132,7 @@ def test_both_versions_are_written_and_read(twins: Any, namespace: str) -> None:
     assert twins("DELETE", path(namespace, "v1beta1", "s")).status == 200
 
 
+@pytest.mark.law("V2")
 def test_one_object_that_cannot_be_converted_does_not_hide_the_others(
     twins: Any, namespace: str
 ) -> None:
@@ -331,35 +332,11 @@ def migrate_while_writing(
     return seconds
 
 
+@pytest.mark.law("V3")
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.long)])
 def test_objects_are_migrated_while_a_writer_edits_them(
-    controlplane: ControlPlane, webhook: ConversionWebhook, namespace: str
+    controlplane: ControlPlane, webhook: ConversionWebhook, namespace: str, count: int
 ) -> None:
     """Nothing is lost: compared field by field in both versions."""
-    migrate_while_writing(controlplane, webhook, namespace, 300)
-
-
-def main() -> None:
-    """Migrate ten thousand objects: ``python -m tests.cluster.test_versions [COUNT]``."""
-    import sys  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-
-    from tests.cluster.controlplane.binaries import find  # noqa: PLC0415
-
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ControlPlane(find()) as plane,
-        conversion_webhook(Path(folder), CONVERTER.review) as served,
-    ):
-        client = plane.client()
-        client.post(DEFINITION.rpartition("/")[0], at_storage("v1", served.client))
-        _await(lambda: client.status(f"/apis/{GROUP}/v1beta1/apps") == 200)
-        name = f"test-{uuid4().hex[:8]}"
-        client.post("/api/v1/namespaces", {"metadata": {"name": name}})
-        seconds = migrate_while_writing(plane, served, name, count)
-        told = f"{count} objects migrated in {seconds:.1f} s, {count / seconds:.0f}/s; nothing lost"
-        sys.stdout.write(f"{told}\n")
-
-
-if __name__ == "__main__":
-    main()
+    seconds = migrate_while_writing(controlplane, webhook, namespace, count)
+    print(f"{count} objects migrated in {seconds:.1f} s, {count / seconds:.0f}/s")  # noqa: T201 - for -s

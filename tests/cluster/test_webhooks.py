@@ -152,6 +152,7 @@ async def exists(client: Client, ref: ObjectRef) -> bool:
     return True
 
 
+@pytest.mark.law("H3")
 @pytest.mark.parametrize("seconds", [20, pytest.param(300, marks=pytest.mark.long)])
 def test_no_admission_fails_while_certificates_rotate(
     kubeconfig: Path, namespace: str, seconds: int

@@ -11,6 +11,7 @@ A page is a list of steps, taken from its fenced blocks:
 Some commands serve until Ctrl-C (``SERVICES``).  The walk goes on when the service has printed what
 the page shows; a line ``^C`` ends it, and so does the next service with the same command, or the
 end of the page.
+A command whose output begins with the refusal of a server (``REFUSED``) must fail, every other one must succeed.
 ``cd`` and ``export`` hold for the commands that follow.  The value of an ``export`` with ``…`` is
 copied from the output of a service, as a reader would.
 
@@ -33,6 +34,7 @@ from typing import IO, Self
 ROOT = Path(__file__).parents[2]
 SERVICES = ("myrmidon dev", "myrmidon run", "myrmidon server")
 INSTALLATION = ("python3 -m venv", ". .venv/bin/activate", "pip install")
+REFUSED = ("Error from server", "The request is invalid")  # how kubectl begins
 PATIENCE_SECONDS = 120.0  # after which a command that hangs is killed
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"(Replace|Append|Keep)(?: the content of| this to| the imports of) `([^`]+)`")
@@ -153,7 +155,8 @@ class Walk:
             timeout=PATIENCE_SECONDS,
         )
         told = done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
-        assert done.returncode == 0, f"{step.line}\n{told}"
+        fails = step.shown[:1] != () and step.shown[0].startswith(REFUSED)
+        assert (done.returncode != 0) == fails, f"{step.line}\n{told}"
         if step.shown:
             assert expected(step.shown).fullmatch(told), f"{step.line}\n{told}"
 

@@ -45,8 +45,8 @@ def at_storage(version: str) -> Json:
 class World:
     """A server with objects that are stored in the old version, and a client that meddles."""
 
-    def __init__(self, count: int, **specs: Any) -> None:
-        self.server = ApiServer()
+    def __init__(self, count: int, *, rbac: bool = False, **specs: Any) -> None:
+        self.server = ApiServer(rbac=rbac)
         self.server.convert_with(NAME, Converter([App]).review)
         assert self.server.create(at_storage("v1beta1")) == ""
         for number in range(count):
@@ -91,6 +91,7 @@ class World:
         return found
 
 
+@pytest.mark.law("V3")
 def test_all_objects_are_stored_in_the_storage_version_and_keep_each_field() -> None:
     """Also those that only the old version has; then the definition says so."""
 
@@ -119,6 +120,7 @@ def test_all_objects_are_stored_in_the_storage_version_and_keep_each_field() -> 
     run(story())
 
 
+@pytest.mark.law("V3")
 def test_edits_of_other_writers_are_kept() -> None:
     """Each object is edited just before it is migrated; those need no second write."""
 
@@ -148,6 +150,7 @@ def test_edits_of_other_writers_are_kept() -> None:
     run(story())
 
 
+@pytest.mark.law("V3")
 @pytest.mark.parametrize("failing", range(1, 16))
 def test_an_interrupted_migration_continues(failing: int) -> None:
     """Whichever request fails: nothing is lost, and pages that are done are not listed again."""
@@ -236,6 +239,7 @@ def test_objects_that_are_gone_are_not_missed() -> None:
     run(story())
 
 
+@pytest.mark.law("V2")
 def test_one_object_that_cannot_be_converted_does_not_stop_the_others() -> None:
     """It is named, and the definition keeps the old version until it is corrected."""
 
@@ -269,6 +273,7 @@ def test_one_object_that_cannot_be_converted_does_not_stop_the_others() -> None:
     run(story())
 
 
+@pytest.mark.law("V3")
 def test_a_definition_that_changes_meanwhile_is_migrated_again() -> None:
     """The version that is stored now must not be taken from the list of stored versions."""
 

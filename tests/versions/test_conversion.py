@@ -40,6 +40,7 @@ SPOKES = st.builds(
 ) | st.builds(spoke, note=st.text(max_size=3), novelty=st.just(True))
 
 
+@pytest.mark.law("V1")
 @settings(max_examples=40)
 @given(HUBS)
 def test_a_hub_comes_back_from_a_spoke(obj: Json) -> None:
@@ -49,6 +50,7 @@ def test_a_hub_comes_back_from_a_spoke(obj: Json) -> None:
     assert to_spoke(to_hub(there)) == there
 
 
+@pytest.mark.law("V1")
 @settings(max_examples=40)
 @given(SPOKES)
 def test_a_spoke_comes_back_from_a_hub(obj: Json) -> None:
@@ -58,6 +60,7 @@ def test_a_spoke_comes_back_from_a_hub(obj: Json) -> None:
     assert to_hub(to_spoke(there)) == there
 
 
+@pytest.mark.law("V1")
 @settings(max_examples=40)
 @given(HUBS, st.integers(0, 9), st.lists(st.integers(5, 9), min_size=1, max_size=3))
 def test_an_edit_in_the_other_version_wins(obj: Json, size: int, numbers: list[int]) -> None:
@@ -96,6 +99,7 @@ def test_the_annotation_names_the_version_of_its_fields() -> None:
     assert back["metadata"]["annotations"] == {"a": "b"}
 
 
+@pytest.mark.law("V1")
 def test_the_annotation_does_not_grow() -> None:
     """However often an object goes back and forth, and is edited on the way."""
     obj = hub(owner="me", ports=[{"name": "http", "port": 80, "encrypted": True}])
@@ -339,6 +343,7 @@ def test_all_versions_of_a_kind_are_found() -> None:
     assert convert(legacy(), Legacy, Legacy) == legacy()
 
 
+@pytest.mark.law("V1")
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from((AnyApp, Middle, Legacy)), max_size=6))
 def test_any_way_through_the_versions_leads_back(way: list[type[Resource[Any, Any]]]) -> None:

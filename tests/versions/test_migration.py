@@ -85,6 +85,7 @@ def test_an_annotation_that_is_not_progress_means_the_beginning(text: Any) -> No
     assert progress_of(definition(progress=text), migration) == MigrationProgress()
 
 
+@pytest.mark.law("V3")
 def test_only_the_migration_that_began_can_finish() -> None:
     """With another storage version, the objects would have to be written once more."""
     migration = migration_of(definition())

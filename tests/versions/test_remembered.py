@@ -34,6 +34,7 @@ DOCUMENTS = st.fixed_dictionaries(
 SHAPE = FieldsShape({"named": ListShape(("name",), None)})
 
 
+@pytest.mark.law("V1")
 @settings(max_examples=40)
 @given(DOCUMENTS, DOCUMENTS)
 def test_everything_comes_back_if_nothing_was_edited(base: Any, wanted: Any) -> None:
@@ -55,6 +56,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
     return {path: value}
 
 
+@pytest.mark.law("V1")
 @settings(max_examples=40)
 @given(DOCUMENTS, DOCUMENTS, DOCUMENTS)
 def test_an_edit_wins_over_what_was_remembered(base: Any, wanted: Any, edited: Any) -> None:

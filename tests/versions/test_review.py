@@ -40,6 +40,7 @@ def test_objects_are_answered_in_their_order() -> None:
     }
 
 
+@pytest.mark.law("V2")
 def test_a_conversion_to_the_storage_version_fails_as_a_whole() -> None:
     """Its result may be stored; the message names each object that failed."""
     bad = [spoke("bad", image="unconvertible"), spoke("worse", size=-1)]
@@ -55,6 +56,7 @@ def test_a_conversion_to_the_storage_version_fails_as_a_whole() -> None:
     assert second.startswith(f"App worse ({V1BETA1}) cannot be converted to v1: ")
 
 
+@pytest.mark.law("V2")
 def test_one_object_that_cannot_be_shown_does_not_hide_the_others() -> None:
     """It is a placeholder, with the reason in an annotation; the problem is reported."""
     judged = CONVERTER.judge(review(V1BETA1, hub("a"), hub("bad", image="unconvertible")))
@@ -66,6 +68,7 @@ def test_one_object_that_cannot_be_shown_does_not_hide_the_others() -> None:
     assert [problem.partition(" cannot")[0] for problem in judged.problems] == [f"App bad ({V1})"]
 
 
+@pytest.mark.law("V2")
 def test_a_placeholder_is_the_object_that_it_stands_for() -> None:
     """Also if its metadata was edited: a finalizer must be removable in any version."""
     original = hub("bad", image="unconvertible", annotations={"a": "b"})
@@ -80,6 +83,7 @@ def test_a_placeholder_is_the_object_that_it_stands_for() -> None:
     assert "annotations" not in CONVERTER.convert(shown, V1)["metadata"]
 
 
+@pytest.mark.law("V2")
 def test_a_placeholder_cannot_be_edited() -> None:
     """The message says where to edit the object instead."""
     shown = CONVERTER.review(review(V1BETA1, hub("bad", image="unconvertible")))

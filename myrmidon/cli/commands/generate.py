@@ -89,6 +89,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let the program install its definitions itself, with the role for that",
     )
     parser.add_argument(
+        "--migrate-storage",
+        action="store_true",
+        help="let the program write all objects in the storage version, with the role for that",
+    )
+    parser.add_argument(
         "--cluster",
         default="",
         metavar="NAME",
@@ -129,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
         replicas=args.replicas,
         metrics_auth=args.metrics_auth,
         install_crds=args.install_crds,
+        migrate_storage=args.migrate_storage,
         cluster=_cluster(args, controllers),
         webhooks=webhooks,
         converts=converts,

@@ -127,6 +127,13 @@ def _add_webhook_arguments(parser: argparse.ArgumentParser) -> None:
         help="name of the webhook configurations (default: the name of the first controller)",
     )
     parser.add_argument(
+        "--webhook-service",
+        default="",
+        metavar="NAME",
+        help="Service through which the API server reaches the webhooks (default: NAME-webhooks, with "
+        "the name of the configurations)",
+    )
+    parser.add_argument(
         "--webhook-certs",
         default="",
         metavar="DIR",
@@ -334,6 +341,7 @@ def _webhook_options(
     return WebhookOptions(
         addr=args.webhook_addr or f":{port}",
         name=args.webhook_name or (controllers[0].name if controllers else "myrmidon"),
+        service=args.webhook_service,
         certificates=args.webhook_certs,
         url=args.webhook_url,
     )

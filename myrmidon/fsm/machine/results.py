@@ -36,14 +36,15 @@ class Wait:
     - ``reason`` and ``message`` go into the condition, which is False.
     - ``after``: run another pass after this time, but not before 0.1 seconds have passed.  Default:
       None, a growing delay.  A change of the object or its children triggers a pass sooner.
-    - ``keep_outputs``: write the state's outputs although it does not hold yet.  Default: False,
-      they are dropped.
+    - ``keep_outputs``: True writes the state's outputs although it does not hold yet, False drops
+      them.  Default: None, they are dropped, and the first time that a state drops outputs a
+      warning says so.
     """
 
     reason: str
     message: str = ""
     after: timedelta | None = None
-    keep_outputs: bool = False
+    keep_outputs: bool | None = None
 
     def __post_init__(self) -> None:
         check_reason("Wait", self.reason)

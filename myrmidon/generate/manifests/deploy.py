@@ -84,6 +84,7 @@ def _container(packaging: Packaging) -> Json:
             f"--leader-election-id={packaging.lease}",
             f"--metrics-addr=:{METRICS_PORT}",
             *(["--install-crds"] if packaging.install_crds else []),
+            *(["--migrate-storage"] if packaging.migrate_storage else []),
             *(["--metrics-auth"] if packaging.metrics_auth else []),
             f"--health-addr=:{HEALTH_PORT}",
             *_webhook_arguments(packaging),

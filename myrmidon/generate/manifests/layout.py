@@ -17,13 +17,21 @@ from typing import Any, Literal, TypeAlias
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
+from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.shapes import Manages, Reads
 from myrmidon.generate.manifests import deploy
 from myrmidon.generate.manifests.alerts import prometheus_rule
 from myrmidon.generate.manifests.image import dockerfile
 from myrmidon.generate.manifests.packaging import Packaging
-from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.rbac import (
+    binding,
+    install_role,
+    lease_role,
+    metrics_roles,
+    migration_role,
+    roles,
+)
 from myrmidon.generate.manifests.webhooks import ROLES as WEBHOOK_ROLES
 from myrmidon.generate.manifests.webhooks import (
     injected_by_cert_manager,
@@ -153,15 +161,31 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
         "rbac/role-binding.yaml": _bindings(made, packaging),
         "rbac/leader-election.yaml": [leases, *_bindings([leases], packaging)],
     }
-    if packaging.install_crds:
-        names = [made["metadata"]["name"] for made in definitions_of(controllers)]
-        installs = install_role(packaging.name, names)
-        found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
+    for path, role in roles_over_definitions(controllers, packaging).items():
+        found[path] = [role, *_bindings([role], packaging)]
     if packaging.serves_webhooks:
         found[WEBHOOK_ROLES] = webhook_roles(packaging, definitions_of(controllers))
     if packaging.metrics_auth:
         checks, reads = metrics_roles(packaging.name)
         found[METRICS_AUTH] = [checks, *_bindings([checks], packaging), reads]
+    return found
+
+
+def roles_over_definitions(controllers: Controllers, packaging: Packaging) -> dict[str, Json]:
+    """Return the ClusterRoles to install definitions and to migrate objects, by path, if wanted."""
+    found: dict[str, Json] = {}
+    definitions = definitions_of(controllers)
+    if packaging.install_crds:
+        names = [made["metadata"]["name"] for made in definitions]
+        found["rbac/install-crds.yaml"] = install_role(packaging.name, names)
+    if packaging.migrate_storage:
+        migrates = migration_role(packaging.name, definitions)
+        if migrates is None:
+            raise UsageError(
+                "no kind of this program has several versions, so there is nothing to migrate.\n"
+                "  fix: leave out --migrate-storage, or declare the old version with converts="
+            )
+        found["rbac/migrate-storage.yaml"] = migrates
     return found
 
 

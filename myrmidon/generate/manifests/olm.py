@@ -20,7 +20,12 @@ from typing import Any
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import UsageError
 from myrmidon.generate.manifests import deploy
-from myrmidon.generate.manifests.layout import Controllers, defined_resources, definitions_of
+from myrmidon.generate.manifests.layout import (
+    Controllers,
+    defined_resources,
+    definitions_of,
+    roles_over_definitions,
+)
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import lease_role, metrics_roles, roles
 from myrmidon.generate.manifests.webhooks import olm_webhooks, webhook_roles
@@ -72,7 +77,7 @@ def _cluster_service_version(
 ) -> Json:
     made = deploy.deployment(packaging)
     if packaging.serves_webhooks:
-        _read_olm_certificate(made)
+        _serve_behind_olm(made)
     first = controllers[0]
     said = (first.__doc__ or "").partition("\n")[0] or f"The controller {packaging.name}."
     return {
@@ -97,7 +102,7 @@ def _cluster_service_version(
                 for mode in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
             ],
             "customresourcedefinitions": {"owned": _owned(controllers)},
-            **({"webhookdefinitions": olm_webhooks(packaging)} if packaging.webhooks else {}),
+            **_webhook_definitions(controllers, packaging),
             "install": {
                 "strategy": "deployment",
                 "spec": {
@@ -115,6 +120,11 @@ def _cluster_service_version(
     }
 
 
+def _webhook_definitions(controllers: Controllers, packaging: Packaging) -> Json:
+    found = olm_webhooks(packaging, definitions_of(controllers))
+    return {"webhookdefinitions": found} if found else {}
+
+
 def _examples(controllers: Controllers, samples: Sequence[Json]) -> dict[str, str]:
     """Return the annotation with the examples; OLM refuses those of kinds that it does not own."""
     owned = {(each.KIND.api_version, each.KIND.kind) for each in defined_resources(controllers)}
@@ -122,10 +132,11 @@ def _examples(controllers: Controllers, samples: Sequence[Json]) -> dict[str, st
     return {"alm-examples": json.dumps(shown, indent=2)} if shown else {}
 
 
-def _read_olm_certificate(deployment: Json) -> None:
-    """Let the program read the certificate that OLM makes and mounts."""
+def _serve_behind_olm(deployment: Json) -> None:
+    """Let the program read the certificate that OLM makes and mounts, for the Service that it makes."""
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    container["args"].append(f"--webhook-certs={_OLM_CERTIFICATES}")
+    service = f"{deployment['metadata']['name']}-service"
+    container["args"] += [f"--webhook-certs={_OLM_CERTIFICATES}", f"--webhook-service={service}"]
 
 
 def _owned(controllers: Controllers) -> list[Json]:
@@ -152,7 +163,9 @@ def _rights(controllers: Controllers, packaging: Packaging) -> dict[str, list[Js
         )
     if packaging.serves_webhooks:
         reads = replace(packaging, webhook_certificates="cert-manager")
-        made += [role for role in webhook_roles(reads, ()) if role["kind"] == "ClusterRole"]
+        needed = webhook_roles(reads, definitions_of(controllers))
+        made += [role for role in needed if role["kind"] == "ClusterRole"]
+    made += roles_over_definitions(controllers, packaging).values()
     if packaging.metrics_auth:
         made.append(metrics_roles(packaging.name)[0])
     rules: list[Any] = [rule for role in made for rule in role["rules"]]

@@ -26,6 +26,8 @@ class Packaging:
     """The remote cluster whose roles are wanted; empty for the program's own."""
     install_crds: bool = False
     """Whether the program installs its definitions itself."""
+    migrate_storage: bool = False
+    """Whether the program writes all objects in the storage version, in the background."""
     metrics_auth: bool = False
     """Whether ``/metrics`` needs a bearer token."""
     webhooks: tuple[Webhook, ...] = ()

@@ -35,6 +35,8 @@ record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
 install definitions (``--install-crds``)              create            all definitions
 update them                                           get, patch        those of the program
+migrate stored objects (``--migrate-storage``)        list, patch       kinds with several versions
+record the progress and the end of that               get, patch        their definitions; /status
 lead                                                  create            leases
 renew and release the lease                           get, update       the one lease
 ====================================================  ================  ===========================
@@ -61,6 +63,7 @@ from myrmidon.generate.manifests.usage import Usage, usage_of
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
 _CACHE = ("list", "watch")
+_MIGRATING = ("list", "patch")
 _SCALED = (
     kinds.DEPLOYMENT, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER, kinds.STATEFUL_SET,
 )  # fmt: skip
@@ -289,6 +292,27 @@ def install_role(name: str, definitions: Sequence[str]) -> Json:
     on: Json = {"apiGroups": [group], "resources": [resource]}
     named = {**on, "resourceNames": list(definitions), "verbs": ["get", "patch"]}
     return role_of("ClusterRole", f"{name}-install-crds", "", [{**on, "verbs": ["create"]}, named])
+
+
+def migration_role(name: str, definitions: Iterable[Json]) -> Json | None:
+    """The ClusterRole that lets the program migrate stored objects; None if there can be none.
+
+    Only objects of a kind with several versions can be stored in an older one.
+    """
+    rights, crd = Rights(), kinds.CUSTOM_RESOURCE_DEFINITION
+    names: list[str] = []
+    for definition in definitions:
+        spec = definition["spec"]
+        if len(spec["versions"]) > 1:
+            names.append(definition["metadata"]["name"])
+            said = spec["names"]
+            version = next(each["name"] for each in spec["versions"] if each["storage"])
+            rights.grant(Kind(spec["group"], version, said["kind"], said["plural"]), _MIGRATING, ())
+    if not names:
+        return None
+    rights.grant(crd, ("get", "patch"), (), names=tuple(names))
+    rights.grant(crd, ("patch",), (), "status", tuple(names))
+    return role_of("ClusterRole", f"{name}-migrate-storage", "", rights.rules(CLUSTER))
 
 
 def binding(role: Json, account: str, namespace: str) -> Json:

@@ -25,6 +25,7 @@ from myrmidon.api.typed.object_types import kind_of
 from myrmidon.generate.manifests import deploy
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import Rights, binding, role_of
+from myrmidon.versions import CONVERT_PATH
 
 CONFIGURATIONS = "webhooks/configurations.yaml"
 SERVICE = "webhooks/service.yaml"
@@ -155,13 +156,9 @@ def webhook_roles(packaging: Packaging, definitions: Iterable[Json]) -> list[Jso
     verbs = ("get", "update") if managed else ("get",)
     for kind in configuration_kinds(packaging.webhooks):
         rights.grant(kind, verbs, (), names=(packaging.name,))
-    converted = tuple(
-        each["metadata"]["name"]
-        for each in definitions
-        if (each["spec"].get("conversion") or {}).get("strategy") == "Webhook"
-    )
+    converted = _converted(definitions)
     if converted:
-        rights.grant(kinds.CUSTOM_RESOURCE_DEFINITION, verbs, (), names=converted)
+        rights.grant(kinds.CUSTOM_RESOURCE_DEFINITION, verbs, (), names=tuple(converted))
     for webhook in packaging.webhooks:
         for read in webhook.reads:
             wanted = kind_of(read.kind)
@@ -175,6 +172,15 @@ def webhook_roles(packaging: Packaging, definitions: Iterable[Json]) -> list[Jso
     made = [role_of("ClusterRole", name, "", rights.rules(""))] if rights.rules("") else []
     made += [role_of("Role", name, scope, rights.rules(scope)) for scope in rights.namespaces]
     return [*made, *(binding(role, packaging.name, packaging.namespace) for role in made)]
+
+
+def _converted(definitions: Iterable[Json]) -> list[str]:
+    """Return the names of the definitions with a conversion webhook."""
+    return [
+        each["metadata"]["name"]
+        for each in definitions
+        if (each["spec"].get("conversion") or {}).get("strategy") == "Webhook"
+    ]
 
 
 def policy(admission: type[Admission[Any]]) -> list[Json]:
@@ -223,8 +229,16 @@ def policy(admission: type[Admission[Any]]) -> list[Json]:
     ]
 
 
-def olm_webhooks(packaging: Packaging) -> list[Json]:
-    """Return the webhooks as OLM wants them: it makes the Service and the certificate itself."""
+def olm_webhooks(packaging: Packaging, definitions: Iterable[Json]) -> list[Json]:
+    """Return the webhooks as OLM wants them: it makes the Service and the certificate itself.
+
+    ``definitions`` are the CRDs of the program; OLM writes its Service into those that convert.
+    """
+    common: Json = {
+        "containerPort": 443,
+        "targetPort": deploy.WEBHOOK_PORT,
+        "deploymentName": packaging.name,
+    }
     types = {"default": "MutatingAdmissionWebhook", "validate": "ValidatingAdmissionWebhook"}
     found: list[Json] = []
     for webhook, entry in zip(
@@ -235,9 +249,7 @@ def olm_webhooks(packaging: Packaging) -> list[Json]:
         made: Json = {
             "type": types[webhook.role],
             "admissionReviewVersions": entry["admissionReviewVersions"],
-            "containerPort": 443,
-            "targetPort": deploy.WEBHOOK_PORT,
-            "deploymentName": packaging.name,
+            **common,
             "failurePolicy": entry["failurePolicy"],
             "generateName": webhook.name,
             "rules": entry["rules"],
@@ -247,6 +259,18 @@ def olm_webhooks(packaging: Packaging) -> list[Json]:
         }
         if webhook.terms.object_selector:
             made["objectSelector"] = label_selector(webhook.terms.object_selector)
+        found.append(made)
+    converted = _converted(definitions)
+    if converted:
+        made = {
+            "type": "ConversionWebhook",
+            "admissionReviewVersions": ["v1"],
+            **common,
+            "conversionCRDs": converted,
+            "generateName": f"convert.{packaging.name}",
+            "sideEffects": "None",
+            "webhookPath": CONVERT_PATH,
+        }
         found.append(made)
     return found
 

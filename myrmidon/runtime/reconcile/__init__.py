@@ -20,6 +20,7 @@ unseen_children      reads and deletes recorded children that no cache covers
 pruning              deletes children that are no longer emitted
 blocked_deletion     messages for an object whose deletion is blocked
 write_errors         the state result for each error of a write
+dropped_outputs      warns that a state dropped its outputs by returning Wait
 error_reports        unexpected exceptions of states, for the log and for error trackers
 """
 

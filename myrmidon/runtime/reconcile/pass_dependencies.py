@@ -17,6 +17,7 @@ from myrmidon.io.writes.applicator import Applicator
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue.retries import Retries
+from myrmidon.runtime.reconcile.dropped_outputs import DroppedOutputs
 from myrmidon.runtime.reconcile.error_reports import ErrorReports
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.run_state import RunState, run_state
@@ -50,6 +51,8 @@ class PassDependencies:
     """What the last pass over each object has read."""
     errors: ErrorReports = field(default_factory=lambda: ErrorReports("", Logger()))
     """Which unexpected exceptions each object has raised before."""
+    dropped: DroppedOutputs = field(default_factory=DroppedOutputs)
+    """Which states were warned that their outputs were dropped."""
     planning: bool = False
     """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     run_state: RunState = run_state

@@ -60,7 +60,7 @@ from myrmidon.fsm.engine import (
     unfinished,
 )
 from myrmidon.fsm.external.resource import External
-from myrmidon.fsm.machine.results import Failed, failure_of
+from myrmidon.fsm.machine.results import Done, Failed, failure_of
 from myrmidon.fsm.machine.states import State
 from myrmidon.fsm.reconcile_request import revision_of
 from myrmidon.fsm.retry_limits import attempt_fields
@@ -213,7 +213,10 @@ class Pass:
         call = partial(method, self._typed, self._out)
         if state.takes_context:
             call = partial(call, self._context(state))
-        return await deps.run_state(state, call, deps.clock, self._log, deps.state_ran)
+        result = await deps.run_state(state, call, deps.clock, self._log, deps.state_ran)
+        if not isinstance(result, Done):
+            deps.dropped.note(self._log, state.name, result, self._out)
+        return result
 
     async def _release_finalizer(self) -> Report:
         left = unremoved_externals(self._subject)

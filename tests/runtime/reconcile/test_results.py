@@ -165,3 +165,74 @@ def test_failed_without_retry() -> None:
         condition = cluster.condition(Thing, "it", "First")
         assert condition is not None
         assert condition.observed_generation == 2
+
+
+DROPPED = "outputs were dropped because the state returned Wait"
+
+
+@pytest.fixture
+def dropping(caplog: pytest.LogCaptureFixture) -> Callable[[Result], list[dict[str, Any]]]:
+    """Return the warnings of two objects whose first state applies a child and returns this."""
+
+    def run(result: Result) -> list[dict[str, Any]]:
+        with Harness(Things(Counting(lambda: result))) as cluster:
+            cluster.apply(thing("a"))
+            cluster.apply(thing("b"))
+            cluster.advance(timedelta(hours=1))
+        return [vars(one)["facts"] for one in caplog.records if one.message == DROPPED]
+
+    return run
+
+
+def test_a_wait_that_drops_its_outputs_is_warned_about_once(
+    dropping: Callable[[Result], list[dict[str, Any]]],
+) -> None:
+    """Per state, however many objects and passes: the outputs and what to write instead."""
+    (facts,) = dropping(Wait("Asked", "for a token", after=MINUTE))
+
+    assert facts["state"] == "first"
+    assert facts["outputs"] == "ConfigMap default/a-first"
+    assert "keep_outputs=True" in facts["fix"]
+    assert "keep_outputs=False" in facts["fix"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(Wait("Asked", keep_outputs=True), id="kept"),
+        pytest.param(Wait("Asked", keep_outputs=False), id="dropped on purpose"),
+        pytest.param(Failed("NoDisk", "it is full"), id="failed"),
+        pytest.param(Done(pause=Wait("Settling")), id="paused"),
+        pytest.param(Done(recheck=Wait("Warming")), id="rechecked"),
+    ],
+)
+def test_results_that_say_what_becomes_of_outputs_are_not_warned_about(
+    dropping: Callable[[Result], list[dict[str, Any]]], result: Result
+) -> None:
+    """They are written, or the state says that they are not."""
+    assert dropping(result) == []
+
+
+def test_a_wait_without_outputs_is_not_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    """There is nothing to drop."""
+    with Harness(Things(lambda *_: Wait("Asked"))) as cluster:
+        cluster.apply(thing())
+        cluster.advance(timedelta(hours=1))
+
+    assert caplog.records == []
+
+
+def test_a_deletion_that_is_dropped_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    """Deletions by selector, and of the object itself, are outputs, too."""
+
+    def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        out.delete_all(kinds.CONFIG_MAP, selector="a=b")
+        out.delete_self()
+        return Wait("Asked")
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(thing())
+        cluster.advance(timedelta(hours=1))
+
+    (record,) = caplog.records
+    assert vars(record)["facts"]["outputs"] == "delete_all of ConfigMap, delete_self"

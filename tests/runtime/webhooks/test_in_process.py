@@ -122,6 +122,7 @@ def test_validation_and_defaults_are_called_in_the_process() -> None:
         cluster.at_rest()
 
 
+@pytest.mark.law("H4")
 def test_our_own_writes_meet_our_own_webhooks() -> None:
     """A pass is refused like any other writer, and goes on when the webhook allows it."""
     with Harness(Shops(), ConfigMapRules()) as cluster:
@@ -188,6 +189,7 @@ def test_a_read_that_is_not_declared_is_a_refusal_with_its_fix(reading: Any, sai
     assert "fix: " in str(error.value)
 
 
+@pytest.mark.law("H1")
 def test_a_validator_that_is_too_slow_is_answered_by_the_failure_policy() -> None:
     """Before the server gives up, with the name of the webhook, and in virtual time."""
     with Harness(Shops()) as cluster:
@@ -201,6 +203,7 @@ def test_a_validator_that_is_too_slow_is_answered_by_the_failure_policy() -> Non
         )
 
 
+@pytest.mark.law("H1")
 def test_a_webhook_that_is_down_refuses_by_its_failure_policy() -> None:
     """Fail: the write is refused until the process is back."""
     with Harness(Shops()) as cluster:
@@ -214,6 +217,7 @@ def test_a_webhook_that_is_down_refuses_by_its_failure_policy() -> None:
         assert cluster.ready(Shop, "corner")
 
 
+@pytest.mark.law("H1")
 def test_an_old_replica_does_not_know_a_new_webhook() -> None:
     """A 404, and the failure policy of the new configuration decides."""
 
@@ -237,6 +241,7 @@ def test_an_old_replica_does_not_know_a_new_webhook() -> None:
             cluster.apply(strict)
 
 
+@pytest.mark.law("H4")
 def test_webhooks_answer_before_the_manager_leads_and_its_caches_are_in_sync() -> None:
     """Otherwise a write that our start depends on would wait for our start."""
     holder = {
@@ -262,6 +267,7 @@ def test_webhooks_answer_before_the_manager_leads_and_its_caches_are_in_sync() -
         assert not cluster.manager.is_idle
 
 
+@pytest.mark.law("H2")
 def test_an_object_can_be_deleted_whatever_its_validators_say() -> None:
     """W7: the finalizer comes off although the spec has become invalid meanwhile."""
     with Harness(Shops()) as cluster:

@@ -116,6 +116,7 @@ def authority_of(secret: Json) -> bytes:
     return found
 
 
+@pytest.mark.law("H3")
 def test_replicas_agree_and_are_trusted_through_every_rotation() -> None:
     """Leader and follower, each a step behind the other, for fifty seconds of short lives."""
 
@@ -190,6 +191,7 @@ def test_two_replicas_that_start_together_use_one_certificate() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.law("H3")
 def test_a_bundle_that_another_writer_changes_is_put_back() -> None:
     """As GitOps tools do that apply the configuration without it."""
 

@@ -106,6 +106,7 @@ def test_terms_that_leave_no_time_for_a_rotation_are_refused(name: str) -> None:
         CertificateTerms(**{name: timedelta(minutes=30)})
 
 
+@pytest.mark.law("H3")
 @given(
     st.lists(st.integers(0, 29), min_size=1, max_size=40),
     st.lists(st.integers(0, 599), min_size=1, max_size=40),

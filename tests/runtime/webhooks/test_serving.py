@@ -97,6 +97,7 @@ def in_default(obj: Json) -> Json:
     return {**obj, "metadata": {**obj["metadata"], "namespace": "default"}}
 
 
+@pytest.mark.law("H3")
 def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
     """Hot reload: the next connection gets the new certificate, no request fails."""
     first, second = pem(), pem()
@@ -161,6 +162,7 @@ async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
         await asyncio.sleep(0.01)  # noqa: TID251 - a real server
 
 
+@pytest.mark.law("H3")
 def test_a_file_that_is_missing_keeps_the_process_from_being_ready(tmp_path: Path) -> None:
     """Until it is mounted; the process does not end."""
 
@@ -195,6 +197,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
         asyncio.run(scenario())
 
 
+@pytest.mark.law("H3")
 def test_a_certificate_is_checked_as_the_api_server_checks_it() -> None:
     """Chain, host name and bundle, without a connection."""
     data, other = pem(), pem()
@@ -209,6 +212,7 @@ def test_a_certificate_is_checked_as_the_api_server_checks_it() -> None:
     assert trust_problem(server_context(), data["ca.crt"], "localhost")
 
 
+@pytest.mark.law("H3")
 def test_a_pair_that_does_not_fit_leaves_the_old_one_in_use() -> None:
     """A Secret that was written in part must not take the webhook down."""
     data, other = pem(), pem()
