@@ -191,7 +191,7 @@ def test_the_past_is_what_was_recorded(names: list[str], number: int) -> None:
             outcome=Outcome((Visit(state, value),), backoff=True),
         )
         recorder.add(("c", record.ref), record)
-    found = {row["name"]: row["message"] for row in rows_at(recorder, {}, number)}
+    found = {row["name"]: row["message"] for row in rows_at(recorder, {}, number).rows}
 
     expected = {name: str(place) for place, name in enumerate(names[:number])}
     assert found == expected
