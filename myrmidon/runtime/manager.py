@@ -386,10 +386,11 @@ class Manager:
     def vitals(self) -> Vitals:
         """Return how the process is: its leadership, event loop, caches, queues and problems."""
         elector, lag = self._clients.elector, self._lag.longest(self._clock.monotonic())
-        leads, caches = None if elector is None else elector.leads, tuple(self._healths())
+        leads, names = (None, ()) if elector is None else (elector.leads, elector.names)
         problems = {name: said for name, said in self.checks().items() if said is not None}
         queues = tuple(loop.vitals() for loop in self.loops)
-        return Vitals(leads, self._working.is_set(), lag, caches, queues, problems)
+        caches = tuple(self._healths())
+        return Vitals(leads, self._working.is_set(), lag, caches, queues, problems, *names)
 
     def _refresh(self) -> None:
         now = self._clock.monotonic()

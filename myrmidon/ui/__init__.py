@@ -10,7 +10,7 @@ recorded_words  an object of an export in words
 simulations  the artefact of a failed simulation
 markup       HTML from text: the only place that escapes, and the frame of each page
 overview     the page of all controllers and objects
-object_page  the page of one object
+object_page  the page of one object; object_cards: what it shows beside the history
 access       the token, the cookie, and the headers that keep other origins out
 actions      patch, delete, suspend and requeue an object, where that is allowed
 server       the routes, and the stream of events

@@ -1,15 +1,21 @@
 """The page of one object: where it is in its graph, why, and how it came there."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import orjson
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.ui.drawings import drawing_of, walked_edges
 from myrmidon.ui.markup import Markup, joined, moment, phase_chip, tag, text
+from myrmidon.ui.object_cards import (
+    actions_card,
+    children_card,
+    conditions_card,
+    explain_card,
+    wakes_card,
+    writers_card,
+)
 from myrmidon.ui.stories import graph_of
-
-_READINESS = {"ready": "✓", "waiting": "…", "gone": "∅", "deleting": "⌫", "unknown": "?"}
 
 
 def object_page(story: Json, machine: Json, *, number: int | None, form_value: str) -> Markup:
@@ -41,12 +47,14 @@ def object_page(story: Json, machine: Json, *, number: int | None, form_value: s
                 tag("div", _history(passes, index, row), class_="main-column"),
                 tag(
                     "div",
-                    _conditions(story["conditions"]),
-                    _children(row, story["children"]),
-                    _wakes(story["reads"]),
-                    _writers(story["writers"]),
-                    _explain(row),
-                    _actions(story, form_value) if form_value and row["phase"] != "gone" else "",
+                    conditions_card(story["conditions"]),
+                    children_card(row, story["children"]),
+                    wakes_card(story["reads"]),
+                    writers_card(story["writers"]),
+                    explain_card(row),
+                    actions_card(story, form_value)
+                    if form_value and row["phase"] != "gone"
+                    else "",
                     class_="side-column",
                 ),
                 class_="columns",
@@ -228,130 +236,6 @@ def _next(one: Json) -> Markup:
     else:
         return Markup("")
     return tag("p", said, class_="soft next")
-
-
-def _card(title: str, content: Iterable[object], empty: str) -> Markup:
-    parts = [*content]
-    return tag(
-        "section",
-        tag("h2", title),
-        *(parts or [tag("p", empty, class_="soft")]),
-        class_="card",
-        aria_label=title,
-    )
-
-
-def _conditions(conditions: Sequence[Json]) -> Markup:
-    items = [
-        tag(
-            "li",
-            tag("b", one["type"]),
-            tag("span", one["reason"] or one["status"], class_=f"status {one['status'].lower()}"),
-            tag("span", "for ", moment(one["lastTransitionTime"]), class_="soft"),
-            tag("span", "older generation", class_="pill") if one["old"] else "",
-            tag("span", one["message"], class_="message") if one["message"] else "",
-        )
-        for one in conditions
-    ]
-    listed = [tag("ul", *items, class_="plain")] if items else []
-    return _card("Conditions", listed, "The status has no conditions.")
-
-
-def _children(row: Json, children: Sequence[Json]) -> Markup:
-    items = [
-        tag(
-            "li",
-            tag(
-                "i",
-                _READINESS[one["readiness"]],
-                class_=f"mark {one['readiness']}",
-                aria_hidden="true",
-            ),
-            f"{one['kind']} {one['name']} ",
-            tag("span", one["readiness"], class_="soft"),
-        )
-        for one in children
-    ]
-    root = tag("b", f"{row['kind']} {row['name']}")
-    return _card(
-        "Children", [root, tag("ul", *items, class_="tree")] if items else [], "It has none."
-    )
-
-
-def _wakes(reads: Sequence[Json]) -> Markup:
-    items = [
-        tag(
-            "li",
-            one["what"],
-            tag("span", f" read in {one['state']}", class_="soft") if one["state"] else "",
-        )
-        for one in reads
-    ]
-    return _card(
-        "What would wake it", [tag("ul", *items, class_="plain")] if items else [], "Nothing."
-    )
-
-
-def _writers(writers: Sequence[Json]) -> Markup:
-    items = [
-        tag(
-            "li",
-            tag("b", one["manager"]),
-            tag("span", f" {one['operation']} of {one['part']} ", class_="soft"),
-            moment(one["time"]),
-            tag("div", *(tag("code", field) for field in one["fields"]), class_="owned"),
-        )
-        for one in writers
-    ]
-    return _card(
-        "Who writes it", [tag("ul", *items, class_="plain")] if items else [], "Not known."
-    )
-
-
-def _explain(row: Json) -> Markup:
-    where = f" -n {row['namespace']}" if row["namespace"] else ""
-    command = f"myrmidon explain {row['kind'].lower()} {row['name']}{where}"
-    copy = tag("button", "Copy", type="button", class_="button quiet", data_copy=command)
-    return _card("In a terminal", [tag("pre", command), copy], "")
-
-
-def _actions(story: Json, form_value: str) -> Markup:
-    row = story["row"]
-    suspended = row["phase"] == "suspended"
-    resume = "resume" if suspended else "suspend"
-
-    def form(action: str, *content: object) -> Markup:
-        hidden = tag("input", type="hidden", name="form", value=form_value)
-        return tag("form", hidden, *content, method="post", action=f"/act/{action}/{row['id']}")
-
-    def button(word: str, kind: str = "") -> Markup:
-        return tag("button", word, type="submit", class_=f"button {kind}".strip())
-
-    spec = orjson.dumps(story.get("spec") or {}, option=orjson.OPT_INDENT_2).decode()
-    edit = form(
-        "patch",
-        tag("textarea", spec, name="text", rows="8", aria_label="spec", spellcheck="false"),
-        button("Apply"),
-    )
-    confirm = tag(
-        "details", tag("summary", "Delete"), form("delete", button("Really delete", "danger"))
-    )
-    return tag(
-        "section",
-        tag("h2", "Actions"),
-        tag(
-            "div",
-            form("requeue", button("Reconcile now")),
-            form(resume, button(resume.capitalize())),
-            class_="buttons",
-        ),
-        tag("details", tag("summary", "Edit the spec"), edit)
-        if story.get("spec") is not None
-        else "",
-        confirm,
-        class_="card",
-        aria_label="Actions",
-    )
 
 
 def _duration(seconds: float | None) -> str:

@@ -23,14 +23,20 @@ def overview(machines: list[Json], rows: Iterable[Json], *, is_live: bool) -> Ma
     """Return the content of the page; the script fills in the numbers and the list of objects."""
     rows = list(rows)
     vitals = [
-        tag("div", tag("dt", title), tag("dd", "-", data_vital=name)) for name, title in _VITALS
+        tag(
+            "div",
+            tag("dt", title),
+            tag("dd", "-", data_vital=name),
+            tag("dd", "", data_vital=f"{name}-name", class_="soft") if name == "leader" else "",
+        )
+        for name, title in _VITALS
     ]
     return joined(
         [
             tag("h1", "Overview"),
             tag("div", id="problems", role="alert"),
             tag("dl", *vitals, class_="vitals") if is_live else "",
-            _time_travel() if is_live else "",
+            _time_travel("live" if is_live else "the end of the recording"),
             tag(
                 "section",
                 tag("h2", "Controllers"),
@@ -42,14 +48,19 @@ def overview(machines: list[Json], rows: Iterable[Json], *, is_live: bool) -> Ma
     )
 
 
-def _time_travel() -> Markup:
+def _time_travel(end: str) -> Markup:
     return tag(
         "div",
         tag("label", "Time", for_="travel"),
         tag("input", id="travel", type="range", min="0", max="0", value="0", step="1"),
-        tag("output", "live", id="travel-at", for_="travel"),
+        tag("output", end, id="travel-at", for_="travel", data_end=end),
         tag(
-            "button", "Back to live", id="travel-live", type="button", class_="button", hidden=True
+            "button",
+            f"Back to {end}",
+            id="travel-live",
+            type="button",
+            class_="button",
+            hidden=True,
         ),
         class_="travel",
     )

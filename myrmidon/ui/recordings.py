@@ -16,6 +16,7 @@ import orjson
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import UsageError
 from myrmidon.runtime.observability.recorder import Recorder, StreamEntry
+from myrmidon.ui.history_view import Past, Then, past_of, recorded_rows_at
 from myrmidon.ui.markup import Markup
 from myrmidon.ui.sources import PageObject, PageSource
 from myrmidon.ui.stories import graph_of
@@ -88,6 +89,15 @@ class RecordedSource:
     def row(self, _entry: StreamEntry) -> Json | None:
         """Return None: a recording has no stream."""
         return None
+
+    @property
+    def past(self) -> Past:
+        """Which passes can be shown."""
+        return past_of(self._stories.values())
+
+    def rows_at(self, _rows: dict[str, Json], number: int) -> Then:
+        """Return all objects as they were at an earlier pass."""
+        return recorded_rows_at(self._stories.values(), number)
 
     def vitals(self) -> Json:
         """Return how the process was."""

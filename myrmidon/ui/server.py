@@ -33,7 +33,6 @@ from myrmidon.ui.access import HEADERS, PageAccess
 from myrmidon.ui.actions import ACTIONS, act
 from myrmidon.ui.board import Board
 from myrmidon.ui.drawings import walked_edges
-from myrmidon.ui.history_view import rows_at
 from myrmidon.ui.markup import page
 from myrmidon.ui.object_page import missing, object_page
 from myrmidon.ui.overview import overview, phase_words
@@ -160,20 +159,10 @@ class LivePage:
 
     async def _at(self, request: web.Request) -> web.Response:
         await self._refresh()
-        recorder, number = self._source.recorder, int(request.match_info["number"])
-        if recorder is None:
-            raise web.HTTPNotFound
-        rows, board = rows_at(recorder, self._board.rows, number), Board()
+        number, board = int(request.match_info["number"]), Board()
+        rows, at = self._source.rows_at(self._board.rows, number)
         board.replace(rows)
-        at = next((when for found, when, *_ in recorder.stream() if found >= number), None)
-        return _json(
-            {
-                "rows": rows,
-                "counts": board.counts(),
-                "at": at.isoformat() if at else "",
-                "number": number,
-            }
-        )
+        return _json({"rows": rows, "counts": board.counts(), "at": at, "number": number})
 
     async def _export(self, _request: web.Request) -> web.Response:
         document = await recording_of(self._source, self._clock.now().isoformat())
@@ -272,10 +261,10 @@ class LivePage:
         return found
 
     def _state(self) -> Json:
-        recorder = self._source.recorder
+        past = self._source.past
         return {
-            "number": self._number,
-            "first": recorder.first if recorder else 0,
+            "number": self._number if self._source.is_live else past.last,
+            "first": past.first,
             "since": f"{self._epoch}.{self._number}",
             "counts": self._board.counts(),
             "vitals": self._source.vitals(),

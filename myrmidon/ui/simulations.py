@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.runtime.observability.recorder import Recorder, StreamEntry
+from myrmidon.ui.history_view import Past, Then
 from myrmidon.ui.markup import Markup, joined, tag
 from myrmidon.ui.sources import PageObject
 
-_STEP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*s?\s+(.*)")
-_WRONG = ("FAULT", "error", "refused", "failed", "killed")
+_STEP = re.compile(r"\s*(\d+(?:\.\d+)?) s\s+(\S+) (.*)")
+_DONE = re.compile("created|updated|changed|deleted")
+_WRONG = ("error", "refused", "failed", "killed", "answer: 4", "answer: 5")
 
 
 class SimulationSource:
@@ -40,6 +42,15 @@ class SimulationSource:
     def row(self, _entry: StreamEntry) -> Json | None:
         """Return None: an artefact has no stream."""
         return None
+
+    @property
+    def past(self) -> Past:
+        """Return nothing: the timeline shows all of it."""
+        return Past()
+
+    def rows_at(self, _rows: dict[str, Json], _number: int) -> Then:
+        """Return nothing."""
+        return Then([])
 
     def vitals(self) -> Json:
         """Return nothing."""
@@ -83,7 +94,13 @@ def simulation_page(artefact: Json) -> Markup:
 
 def _item(line: str) -> Markup:
     found = _STEP.fullmatch(line)
-    kind = "bad" if any(word in line for word in _WRONG) else "quiet"
-    at, said = (f"{found[1]} s", found[2]) if found else ("", line)
-    head = [tag("span", at, class_="soft at"), tag("span", said, class_="path")]
+    at, actor, said = (f"{found[1]} s", found[2], found[3]) if found else ("", "", line)
+    is_fault = actor == "FAULT"
+    is_wrong = is_fault or any(word in said for word in _WRONG)
+    kind = "bad" if is_wrong else "wrote" if _DONE.match(said) else "quiet"
+    head = [
+        tag("span", at, class_="at") if at else "",
+        tag("span", actor.lower(), class_="pill actor") if actor else "",
+        tag("span", said, class_="path"),
+    ]
     return tag("li", tag("div", *head, class_="pass-head"), class_=f"pass {kind}")

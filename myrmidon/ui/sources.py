@@ -20,8 +20,11 @@ from myrmidon.io.timers.pacing import pacer
 from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.manager import Manager
 from myrmidon.runtime.observability.recorder import Recorder, StreamEntry
+from myrmidon.ui.history_view import Past, Then, rows_at
 from myrmidon.ui.markup import Markup
 from myrmidon.ui.stories import machine_of, pass_of, row_id, row_of
+
+_CHILDREN_MAX, _LEVELS_MAX = 200, 3
 
 
 class PageObject(NamedTuple):
@@ -49,6 +52,9 @@ class PageSource(Protocol):
     def row(self, _entry: StreamEntry) -> Json | None: ...  # noqa: D102
     def vitals(self) -> Json: ...  # noqa: D102
     async def story(self, of: PageObject, *, asks: bool = True) -> Json | None: ...  # noqa: D102
+    @property
+    def past(self) -> Past: ...  # noqa: D102 - which passes can be shown
+    def rows_at(self, rows: dict[str, Json], number: int) -> Then: ...  # noqa: D102
 
 
 class ManagerSource:
@@ -112,6 +118,17 @@ class ManagerSource:
         obj = loop.view.look(record.ref)
         return row_of(loop.tracer.view_of(loop.traced, record.ref, obj), labels_of(obj or {}))
 
+    @property
+    def past(self) -> Past:
+        """Which passes can be shown."""
+        recorder = self.recorder
+        return Past() if recorder is None else Past(recorder.first, recorder.number)
+
+    def rows_at(self, rows: dict[str, Json], number: int) -> Then:
+        """Return all objects as they were at an earlier pass; ``rows`` are those of now."""
+        recorder = self.recorder
+        return Then([]) if recorder is None else rows_at(recorder, rows, number)
+
     def vitals(self) -> Json:
         """Return how the process is."""
         manager = self._manager()
@@ -122,6 +139,8 @@ class ManagerSource:
             "now": self._clock.now().isoformat(),
             "working": vitals.is_working,
             "leads": vitals.leads,
+            "identity": vitals.identity,
+            "leader": vitals.leader,
             "lagSeconds": round(vitals.lag_seconds, 4),
             "problems": dict(vitals.problems),
             "caches": [
@@ -166,7 +185,7 @@ class ManagerSource:
             "apiVersion": ref.kind.api_version,
             "spec": None if obj is None or ref.kind == kinds.SECRET else obj.get("spec"),
             "conditions": [*_conditions(obj or {})],
-            "children": [*_children(loop, obj or {})],
+            "children": self._children(loop, obj or {}),
             "reads": [*_reads(loop, ref)],
             "writers": [*_writers(fields)],
             "problem": problem,
@@ -178,6 +197,34 @@ class ManagerSource:
         loop = self._loop(of.controller)
         assert loop is not None, "asked for a controller that runs"
         return ObjectRef(loop.controller.kind(), of.name, of.namespace)
+
+    def _children(self, loop: ControllerLoop, obj: Json, above: int = 0) -> list[Json]:
+        """Return the children of an object and, if a controller of this process has them, theirs."""
+        known = {(kind.api_version, kind.kind): kind for kind in loop.controller.managed_kinds}
+        entries = [
+            entry
+            for status in statuses_of(obj).values()
+            for entry in status.get("resourceRefs") or ()
+        ]
+        found = []
+        for entry in entries[:_CHILDREN_MAX]:
+            kind = known.get((str(entry.get("apiVersion")), str(entry.get("kind"))))
+            child: Json = {
+                name: str(entry.get(name) or "") for name in ("kind", "namespace", "name")
+            }
+            child["readiness"], child["id"] = _readiness(loop, kind, entry), ""
+            child["children"] = []
+            other = None if kind is None or entry.get("cluster") else self._loop_of(kind)
+            if other is not None and kind is not None:
+                ref = ObjectRef(kind, child["name"], child["namespace"])
+                child["id"] = row_id(other.controller.name, ref)
+                if above < _LEVELS_MAX and (own := other.view.look(ref)) is not None:
+                    child["children"] = self._children(other, own, above + 1)
+            found.append(child)
+        if len(entries) > _CHILDREN_MAX:
+            more = {"kind": f"and {len(entries) - _CHILDREN_MAX} more", "namespace": "", "name": ""}
+            found.append({**more, "readiness": "unknown", "id": "", "children": []})
+        return found
 
     async def _live(self, ref: ObjectRef) -> tuple[Json, str]:
         client = self.client
@@ -197,6 +244,9 @@ class ManagerSource:
     def _loop(self, name: str) -> ControllerLoop | None:
         return next((loop for loop in self._loops() if loop.controller.name == name), None)
 
+    def _loop_of(self, kind: Kind) -> ControllerLoop | None:
+        return next((loop for loop in self._loops() if loop.controller.kind() == kind), None)
+
 
 def _conditions(obj: Json) -> Iterable[Json]:
     for status in statuses_of(obj).values():
@@ -206,17 +256,6 @@ def _conditions(obj: Json) -> Iterable[Json]:
                 found: Json = {name: str(one.get(name) or "") for name in names}
                 generation = metadata(obj).get("generation")
                 yield {**found, "old": one.get("observedGeneration", generation) != generation}
-
-
-def _children(loop: ControllerLoop, obj: Json) -> Iterable[Json]:
-    known = {(kind.api_version, kind.kind): kind for kind in loop.controller.managed_kinds}
-    for status in statuses_of(obj).values():
-        for entry in status.get("resourceRefs") or ():
-            kind = known.get((str(entry.get("apiVersion")), str(entry.get("kind"))))
-            child: Json = {
-                name: str(entry.get(name) or "") for name in ("kind", "namespace", "name")
-            }
-            yield {**child, "readiness": _readiness(loop, kind, entry)}
 
 
 def _readiness(loop: ControllerLoop, kind: Kind | None, entry: Json) -> str:

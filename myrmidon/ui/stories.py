@@ -14,6 +14,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.machine.forks import shapes_of
 from myrmidon.fsm.machine.graph import Graph
 from myrmidon.fsm.machine.states import State
+from myrmidon.runtime.observability.kept_writes import Bodies
 from myrmidon.runtime.observability.pass_record import NextPass, PassRecord
 from myrmidon.runtime.observability.snapshot import ObjectView, Wrote
 from myrmidon.sets.contested_fields import changed_fields, field_text
@@ -114,7 +115,7 @@ def pass_of(record: PassRecord) -> Json:
         "seconds": record.seconds,
         "causes": [str(cause) for cause in record.causes],
         "steps": steps,
-        "writes": [write_of(wrote) for wrote in record.writes],
+        "writes": [*map(write_of, record.writes, record.bodies)],
         "failure": record.failure,
         "skipped": record.skipped,
         "released": record.released,
@@ -133,7 +134,7 @@ def next_of(following: NextPass) -> Json:
     }
 
 
-def write_of(wrote: Wrote) -> Json:
+def write_of(wrote: Wrote, bodies: Bodies) -> Json:
     """Return a recorded write, with the fields that it changed."""
     return {
         "at": wrote.at.isoformat(),
@@ -146,20 +147,19 @@ def write_of(wrote: Wrote) -> Json:
         "external": wrote.external,
         "unknown": wrote.unknown,
         "error": wrote.error,
-        "fields": [*differences(wrote)],
+        "fields": [*differences(wrote, *bodies)],
     }
 
 
-def differences(wrote: Wrote) -> Iterator[Json]:
+def differences(wrote: Wrote, before: Json | None, after: Json | None) -> Iterator[Json]:
     """Yield the fields that a write changed, each with the values before and after it.
 
     Of a create no fields are named, and of a Secret only their names.
     """
     for hidden in wrote.fields:
         yield {"path": hidden, "before": None, "after": None, "hidden": True}
-    if not wrote.before or not wrote.after:
+    if before is None or after is None or wrote.verb == "delete":
         return
-    before, after = orjson.loads(wrote.before), orjson.loads(wrote.after)
     declared = {"status": None} if wrote.part == "status" else None
     for number, (name, old) in enumerate(changed_fields(before, after, declared)):
         if number == FIELDS_MAX:

@@ -196,7 +196,7 @@ def test_off_installs_nothing() -> None:
         cluster.settle()
         (loop,) = cluster.manager.loops
         assert loop.pool.reconcile == loop.reconciler.reconcile
-        assert not loop.reconciler._deps.applicator._listeners
+        assert loop.reconciler._deps.applicator._sink is None
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:

@@ -1,25 +1,16 @@
 """The live page in a real browser: what a person sees, and what an attacker does not get."""
 
-import asyncio
 import shutil
 import subprocess
 import tarfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from myrmidon.api.objects.refs import Kind, ObjectRef
-from tests.ui.live_pages import WEB_APP, Shown, shown
+from tests.ui.browsing import Visit, in_a_browser, run
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-playwright = pytest.importorskip("playwright.async_api", reason="Playwright is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = in_a_browser
 
 KIND = Kind("demo.myrmidon.dev", "v1", "WebApp", "webapps")
 ATTACK = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>"
@@ -51,57 +42,6 @@ metadata:
 spec:
   note: "{ATTACK}"
 """
-
-
-class Visit:
-    """A page in a browser, with every request that it made."""
-
-    def __init__(self, page: Any, there: Shown) -> None:
-        self.page, self.there, self.requests = page, there, list[str]()
-        self.problems: list[str] = []
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", self._console)
-
-    def _console(self, message: Any) -> None:
-        if message.type == "error" and "ERR_" not in message.text:
-            self.problems.append(message.text)
-
-    async def data(self, name: str) -> str:
-        """Return an attribute that the script keeps on the body."""
-        found = await self.page.evaluate(f"document.body.dataset.{name} || ''")
-        return str(found)
-
-    async def text(self, selector: str, contains: str) -> str:
-        """Return the text of an element, as soon as it contains the words."""
-        located = self.page.locator(selector).first
-        await playwright.expect(located).to_contain_text(contains, timeout=20_000)
-        return str(await located.inner_text())
-
-
-@asynccontextmanager
-async def visiting(target: str = WEB_APP) -> AsyncIterator[Visit]:
-    """Open the page of a target in a browser."""
-    async with shown(target) as there, playwright.async_playwright() as player:
-        browser = await player.chromium.launch(executable_path=CHROMIUM)
-        try:
-            visit = Visit(await browser.new_page(), there)
-            await visit.page.goto(there.address)
-            yield visit
-            assert visit.problems == []
-            assert [url for url in visit.requests if not url.startswith(there.url)] == []
-        finally:
-            await browser.close()
-
-
-def run(test: Callable[[Visit], Awaitable[None]], target: str = WEB_APP) -> None:
-    """Run a test in a browser, in real time."""
-
-    async def whole() -> None:
-        async with visiting(target) as visit:
-            await test(visit)
-
-    asyncio.run(whole())
 
 
 def test_objects_converge_a_state_is_clicked_and_a_story_is_read() -> None:
@@ -137,7 +77,7 @@ def test_a_page_that_lost_its_connection_misses_and_doubles_nothing() -> None:
         assert recorder is not None
         await visit.there.until(lambda: visit.there.bench.is_idle)
         before = recorder.number
-        await visit.page.wait_for_function(f"document.body.dataset.number == '{before}'")
+        await visit.page.wait_for_function(f"() => document.body.dataset.number == '{before}'")
         counted = int(await visit.data("passes") or 0)
         live.closing = True  # every stream ends
         await visit.text("#connection", "reconnecting")
@@ -147,7 +87,9 @@ def test_a_page_that_lost_its_connection_misses_and_doubles_nothing() -> None:
         await visit.there.converged()
         live.closing = False
         await visit.text("#connection", "live")
-        await visit.page.wait_for_function(f"document.body.dataset.number == '{recorder.number}'")
+        await visit.page.wait_for_function(
+            f"() => document.body.dataset.number == '{recorder.number}'"
+        )
 
         assert await visit.data("gaps") == ""
         assert int(await visit.data("passes")) - counted == recorder.number - before

@@ -168,9 +168,8 @@ def test_a_write_says_what_it_changed() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
 
     def told(part: str) -> dict[str, tuple[str, str]]:
-        old, new = (json.dumps(one).encode() for one in (before, after))
-        wrote = Wrote(at, "patch", SHOP, part, before=old, after=new)
-        return {one["path"]: (one["before"], one["after"]) for one in differences(wrote)}
+        found = differences(Wrote(at, "patch", SHOP, part), before, after)
+        return {one["path"]: (one["before"], one["after"]) for one in found}
 
     assert told("status") == {"status.conditions[A]": ("False No: m", "True Done")}
     assert told("")["spec.replicas"] == ("1", "3")
@@ -185,15 +184,14 @@ def test_the_past_is_what_was_recorded(names: list[str], number: int) -> None:
     for second, name in enumerate(names):
         value = ConditionValue("False", "Later", str(second))
         record = PassRecord(
-            "c",
-            ObjectRef(KIND, name, "default"),
+            ("c", ObjectRef(KIND, name, "default")),
             at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second),
             seconds=0.1,
             causes=(),
             outcome=Outcome((Visit(state, value),), backoff=True),
         )
         recorder.add(("c", record.ref), record)
-    found = {row["name"]: row["message"] for row in rows_at(recorder, {}, number)}
+    found = {row["name"]: row["message"] for row in rows_at(recorder, {}, number).rows}
 
     expected = {name: str(place) for place, name in enumerate(names[:number])}
     assert found == expected

@@ -5,7 +5,7 @@ output_task     one output that an applicator is writing
 cached_objects  what an applicator needs of the caches
 replacing       deletes an object that can only be changed by creating it again
 own_writes      own writes: shown at once, their watch events recognised, lost answers
-sent_writes     what listeners are told of each write
+sent_writes     what is noted of each write, and where
 drift           which writes correct a change of another writer
 stall_guard     slows down writes that another client reverts, and creations that it deletes, each time
 bounded_memory  memories with a limit

@@ -17,7 +17,7 @@ rarely (``io.writes.stall_guard``).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -35,7 +35,7 @@ from myrmidon.errors import (
     NotAdoptedError,
     NotFoundError,
 )
-from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.client import Client
 from myrmidon.io.http.warning_headers import Warnings
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.writes.bounded_memory import remember
@@ -55,7 +55,7 @@ from myrmidon.io.writes.output_task import (
 )
 from myrmidon.io.writes.own_writes import OwnWrites
 from myrmidon.io.writes.replacing import make_way
-from myrmidon.io.writes.sent_writes import SentWrite, WriteListener, told
+from myrmidon.io.writes.sent_writes import FindSink, failure_of
 from myrmidon.io.writes.stall_guard import StallGuard, Wish
 from myrmidon.sets.outputs.outputs import Apply, Output
 from myrmidon.sets.ownership.owner_references import Parent
@@ -70,8 +70,8 @@ class Applicator:
     """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time.
 
     ``corrected`` is called for each write that corrected drift, with the author of the pass, the
-    object and the seconds for which it had been as declared (``io.writes.drift``).  ``listeners`` are told
-    of every write that was sent.
+    object and the seconds for which it had been as declared (``io.writes.drift``).  ``sink`` returns
+    where a write that was sent is noted.
     """
 
     def __init__(
@@ -84,14 +84,13 @@ class Applicator:
         manager: str = "",
         clock: Clock | None = None,
         corrected: Callable[[str, ObjectRef, float], None] | None = None,
-        listeners: Sequence[WriteListener] = (),
+        sink: FindSink | None = None,
     ) -> None:
         self._client, self._cached, self._own_writes = client, cached, own_writes
-        self._manager = manager
-        self._writes_max = writes_max
+        self._manager, self._writes_max = manager, writes_max
         self._clock = clock = clock or LoopClock()
         self._guard, self._drift = StallGuard(clock), DriftMemory(clock)
-        self._corrected, self._listeners = corrected, listeners
+        self._corrected, self._sink = corrected, sink
         # Per output: (hash of the output, resourceVersion that writing it produced).
         self._settled: dict[Wish, tuple[int, str]] = {}
         # Per output: (its hash, hash of the cached object) for which nothing was to send.
@@ -145,49 +144,59 @@ class Applicator:
                 break
         return [task.written for task in tasks if task.written is not None]
 
-    def send(
-        self, request: Request, *, by: str = "", task: OutputTask | None = None, state: str = ""
-    ) -> Coroutine[Any, Any, Json]:
+    async def send(
+        self,
+        request: Request,
+        *,
+        by: str = "",
+        task: OutputTask | None = None,
+        author: str = "",
+        before: Json | None = None,
+    ) -> Json:
         """Send one write to one object and record its answer in the caches; return the answer.
 
-        A write without a field manager gets the one of this applicator.  ``by`` is the author of the
-        pass, ``task`` the output that is written, ``state`` that of a write without a task.
+        A write without a field manager gets that of this applicator.  ``by`` is the author of the pass,
+        ``task`` the output that is written; without one, ``author`` is that of the write, if a state
+        asked for it, and ``before`` the object, if the caller has it.
         """
-        if not self._listeners:
-            return self._send(request, by, task)
-        before = cached_object(self._cached, request.ref) if task is None else task.current
-        sent = SentWrite(by, state if task is None else task.state, request, before)
-        return told(self._listeners, sent, self._send(request, by, task))
-
-    async def _send(self, request: Request, by: str, task: OutputTask | None) -> Json:
+        sink = self._sink
+        if sink is not None and task is not None:
+            before, author = task.current, task.output.author
+        elif sink is not None and before is None:
+            before = cached_object(self._cached, request.ref)
         if self._manager and request.verb is not Verb.DELETE and not request.names_manager:
             request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
         texts: list[str] = []
         try:
             answer = await self._client.send(request, warnings=texts)
-        except MyrmidonError as error:
-            if is_ambiguous(error):
+        except (MyrmidonError, asyncio.CancelledError) as error:
+            said, unknown = failure_of(error)
+            if unknown:
                 self._mark_unknown(request.ref)
+            if sink is not None:
+                sink().append((by, author, request, before, None, said, unknown))
             raise
-        except asyncio.CancelledError:
-            self._mark_unknown(request.ref)  # it may have been sent
-            raise
+        if sink is not None:
+            sink().append((by, author, request, before, answer, "", False))
         if texts and by:
             self.warnings.hear(by, request.ref, texts)
-        if request.verb is Verb.DELETE:
-            self._guard.after_delete(request.ref)
-            if answer.get("kind") == "Status":
-                uid = str((answer.get("details") or {}).get("uid") or "")
-                self._own_writes.record_delete(request.ref, uid=uid, by=by)
-                return answer
         if request.subresource and answer.get("kind") != request.ref.kind.kind:
             await self._read_after(request.ref, answer, by)
         else:
-            child_at = None if task is None else task.found_child(answer)
-            self._own_writes.record_write(
-                request.ref.kind, answer, by=by, ref=request.ref, child_at=child_at
-            )
+            self._record(request, answer, by, task)
         return answer
+
+    def _record(self, request: Request, answer: Json, by: str, task: OutputTask | None) -> None:
+        """Show the answer to a write in the caches."""
+        ref = request.ref
+        if request.verb is Verb.DELETE:
+            self._guard.after_delete(ref)
+            if answer.get("kind") == "Status":
+                uid = str((answer.get("details") or {}).get("uid") or "")
+                self._own_writes.record_delete(ref, uid=uid, by=by)
+                return
+        child_at = None if task is None else task.found_child(answer)
+        self._own_writes.record_write(ref.kind, answer, by=by, ref=ref, child_at=child_at)
 
     def _mark_unknown(self, ref: ObjectRef) -> None:
         self._own_writes.mark_unknown(ref)
@@ -271,14 +280,10 @@ class Applicator:
         task.request = plan(task.output, current, parent, creating=task.creating, is_child=child)
         if task.request is None:
             self._settled.pop(task.wish, None)
-        elif current and self._is_settled(task, current):
+        elif current and task.is_settled(current, self._settled.get(task.wish)):
             # This output was written, and the server stored it differently (a webhook or a schema
             # changed it).  Sending it again would change nothing, in every pass.
             task.request = None
-
-    def _is_settled(self, task: OutputTask, current: Json) -> bool:
-        settled = self._settled.get(task.wish, (0, ""))
-        return settled[0] == task.question and settled == task.settled_on(current)
 
     async def _write_together(self, tasks: Sequence[OutputTask]) -> None:
         """Write all, at most ``writes_max`` at a time."""
@@ -325,12 +330,8 @@ class Applicator:
         raise error
 
     def _wrote(self, task: OutputTask, request: Request, answer: Json) -> Written:
-        left, output, current, question = (
-            version_of(answer),
-            task.output,
-            task.current,
-            task.question,
-        )
+        output, current, question = task.output, task.current, task.question
+        left = version_of(answer)
         is_apply = type(output) is Apply
         remember(
             self._settled, task.wish, (question, left) if is_apply else task.settled_on(answer)

@@ -82,11 +82,6 @@ class OutputTask:
     written: Written | None = field(default=None, init=False)
 
     @property
-    def state(self) -> str:
-        """The state that declared the output; "" if the framework did, for example to prune."""
-        return self.output.author.partition(".")[2]
-
-    @property
     def adopts(self) -> bool:
         """Whether writing the output makes another party's object a child of the parent."""
         return (
@@ -113,6 +108,11 @@ class OutputTask:
         if isinstance(output, Edit) and output.subresource in ("", "status"):
             return self.question, basis_of(output, obj)
         return self.question, version_of(obj)
+
+    def is_settled(self, obj: Json, settled: tuple[int, str] | None) -> bool:
+        """Whether ``settled`` is what the decision depends on, if the object is as given."""
+        known = settled is not None and settled[0] == self.question
+        return known and settled == self.settled_on(obj)
 
 
 def wish_of(output: Output) -> Wish:

@@ -95,7 +95,7 @@ class ControllerLoop:
         self._inbox = Inbox(asyncio.get_running_loop())
         self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
-        observing = Observing(type(controller), metrics)
+        self._observing = observing = Observing(type(controller), metrics)
         self._recording = PassRecording(controller.name, clock, recorder, changes, observing)
         self.tracer, self._tracing = self._recording.tracer, tracing
         applicator = self._applicator(observing)
@@ -244,9 +244,9 @@ class ControllerLoop:
             queued=sum(queue.depth(urgency) for urgency in Urgency),
             in_work=len(queue.working),
             workers=self.controller.options.workers,
-            passes=0 if tracer is None else tracer.passes,
+            passes=self._observing.passes,
             writes=0 if tracer is None else tracer.writes,
-            errors=0 if tracer is None else tracer.errors,
+            errors=self._observing.errors,
         )
 
     # --------------------------------------------------------------------------- inside
@@ -299,7 +299,7 @@ class ControllerLoop:
             manager=field_manager(self.controller.name),
             clock=self._clock,
             corrected=corrected,
-            listeners=self._recording.write_listeners,
+            sink=self._recording.sink,
         )
 
     def _make_triggers(self, metrics: Metrics, refused: RefusedOutputs) -> Triggers:

@@ -5,14 +5,26 @@ from collections.abc import Callable
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.io.writes.sent_writes import WriteListener
+from myrmidon.io.writes.sent_writes import FindSink, SentWrite, WriteParts
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.observability.change_log import ChangeLog, ChangeRecorder
 from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.trace import Tracer
+from myrmidon.runtime.observability.under_way import writes_of_pass
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.worker import Reconcile
+
+
+class _Reporting:
+    """Reports each write at once, and notes it in its pass."""
+
+    def __init__(self, changes: ChangeRecorder) -> None:
+        self._changes = changes
+
+    def append(self, parts: WriteParts) -> None:
+        writes_of_pass().append(parts)
+        self._changes.wrote(SentWrite(*parts))
 
 
 class PassRecording:
@@ -28,14 +40,17 @@ class PassRecording:
     ) -> None:
         self.tracer = self._changes = None
         if recorder is not None:
-            self.tracer = Tracer(controller, clock, recorder, observing.state_ran)
+            self.tracer = Tracer(controller, clock, recorder, observing.state_timers)
         if changes is not None:
             self._changes = ChangeRecorder(controller, clock, changes.report)
 
     @property
-    def write_listeners(self) -> list[WriteListener]:
-        """What the applicator tells of each write."""
-        return [one.wrote for one in (self.tracer, self._changes) if one is not None]
+    def sink(self) -> FindSink | None:
+        """Where the applicator notes each write; None if they are not recorded."""
+        if self._changes is not None:
+            reporting = _Reporting(self._changes)
+            return lambda: reporting
+        return None if self.tracer is None else writes_of_pass
 
     def connect(self, deps: PassDependencies) -> None:
         """Let the passes report the time of states, and their effects outside the cluster."""

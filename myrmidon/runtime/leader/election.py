@@ -109,6 +109,11 @@ class Election:
         self.loss = _NOT_RENEWED
         """Why this process does not lead, as the end of a sentence about its lease."""
 
+    @property
+    def holder(self) -> str:
+        """The replica that the Lease named when it was read last; "" if it named none."""
+        return self._record.holder if self._record is not None else ""
+
     def observe(self, lease: Json | None, now: float) -> None:
         """Process the answer to a read; None if there is no Lease."""
         record = None if lease is None else read_lease(lease)

@@ -78,6 +78,12 @@ class Elector:
         """Whether this process leads now."""
         return self._election.leads(self._clock.monotonic())
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """The name of this replica, and of the one that leads; "" if none does."""
+        leader = self._election.identity if self.leads else self._election.holder
+        return self._election.identity, leader
+
     async def resign(self, *, release: bool = True) -> None:
         """Stop leading; with ``release``, let another replica take the Lease at once."""
         self._election.resign()

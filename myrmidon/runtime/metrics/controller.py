@@ -22,10 +22,11 @@ class Observing:
     def __init__(self, controller: type[Controller[Any]], metrics: Metrics) -> None:
         self.metrics = metrics
         self._name, self._kind = controller.name, controller.kind()
-        self._state_seconds = {
-            state: metrics.state_seconds.labels(*self._kind[:3], state)
+        self.state_timers = {
+            state: metrics.state_seconds.labels(*self._kind[:3], state).observe
             for state in controller.graph.states
         }
+        """For each state what takes the seconds of one run."""
         self._results = {
             result: metrics.reconcile_total.labels(controller.name, result)
             for result in ("success", "error", "requeue", "requeue_after")
@@ -43,9 +44,19 @@ class Observing:
         for kind in controller.managed_kinds:  # so that rates work from the start
             metrics.drift_corrections.labels(controller.name, kind.kind)
 
+    @property
+    def passes(self) -> int:
+        """How many passes have ended."""
+        return int(sum(result.count for result in self._results.values()))
+
+    @property
+    def errors(self) -> int:
+        """How many passes have failed."""
+        return int(self.metrics.reconcile_errors.labels(self._name).count)
+
     def state_ran(self, state: str, seconds: float) -> None:
         """Record how long one run of a state took."""
-        self._state_seconds[state].observe(seconds)
+        self.state_timers[state](seconds)
 
     def wrote(self, kind: str, verb: str, outcome: str) -> None:
         """Count an output by the outcome of its write."""

@@ -39,7 +39,7 @@ from myrmidon.errors import UsageError
 from myrmidon.fsm.engine import Outcome
 from myrmidon.io.writes.sent_writes import SentWrite
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.observability.under_way import PassUnderWay, current_pass
+from myrmidon.runtime.observability.under_way import PassUnderWay, current_pass, drop
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.worker import Reconcile
@@ -125,7 +125,7 @@ class ChangeRecorder:
             try:
                 return await reconcile(turn)
             finally:
-                under_way.ended = True
+                under_way.append = drop
 
         return followed
 

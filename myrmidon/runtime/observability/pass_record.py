@@ -1,23 +1,32 @@
 """PassRecord: one finished pass over one object, as the recorder keeps it.
 
 Recording happens in every pass, reading only when a person looks.  So a record keeps references to
-values that the pass has made anyway (the visits of its outcome, the causes of its turn), and texts
-are made from them on request.  It never keeps a ``Failed``: its exception would keep the frames of
-the state alive.
+values that the pass has made anyway (its outcome, the causes of its turn), and
+texts, differences and the time of the next pass are made from them on request.  It never keeps a
+``Failed``: its exception would keep the frames of the state alive.
+
+The size of a record is estimated with functions that are written in C (``sum``, ``map``, ``len`` and
+getters), because a loop over the states and writes would cost as much as all the rest.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.values.texts import condition_message
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome, Visit
+from myrmidon.runtime.observability import kept_writes
+from myrmidon.runtime.observability.kept_writes import NONE, Bodies, KeptWrites
 from myrmidon.runtime.observability.snapshot import Step, Wrote
-from myrmidon.runtime.observability.under_way import WriteNote
 
-_RECORD_BYTES, _VISIT_BYTES, _CAUSE_BYTES, _WRITE_BYTES = 700, 130, 120, 500
+Key: TypeAlias = tuple[str, ObjectRef]
+"""The name of a controller, and one of its objects."""
+
+_RECORD_BYTES, _VISIT_BYTES, _CAUSE_BYTES = 700, 130, 120
+_message = attrgetter("value.message")
 
 
 class NextPass(NamedTuple):
@@ -37,65 +46,104 @@ class PassRecord:
     """One pass; ``repeats`` more followed with the same result and without a write."""
 
     __slots__ = (
+        "_kept",
+        "_next_pass",
+        "_outcome",
         "at",
         "bytes",
         "causes",
-        "controller",
         "failure",
-        "is_quiet",
-        "next_pass",
-        "notes",
+        "key",
         "number",
-        "ref",
-        "released",
+        "quiet_visits",
         "repeats",
         "seconds",
-        "skipped",
         "spared",
         "state_seconds",
-        "visits",
     )
+
+    number: int
+    """Its number in the stream, which the recorder gives."""
 
     def __init__(
         self,
-        controller: str,
-        ref: ObjectRef,
-        *,
+        key: Key,
         at: datetime,
         seconds: float,
         causes: Sequence[Cause],
         outcome: Outcome | None,
+        *,
         state_seconds: Sequence[float] = (),
-        writes: Sequence[WriteNote] = (),
+        kept: KeptWrites = NONE,
         failure: str = "",
     ) -> None:
         """``failure`` is the text of an exception that ended the pass without an outcome."""
-        self.controller, self.ref, self.at, self.seconds = controller, ref, at, seconds
-        self.causes: Sequence[Cause] = causes
-        self.notes, self.state_seconds = tuple(writes), tuple(state_seconds)
-        self.number = self.repeats = 0
-        self.spared, self.skipped = False, outcome is None and not failure
-        self.failure, size = failure, _RECORD_BYTES + _CAUSE_BYTES * len(causes)
-        self.visits: tuple[Visit, ...] = ()
-        self.next_pass, self.released = _UNKNOWN, False
+        self.key, self.at, self.seconds, self.causes = key, at, seconds, causes
+        self._kept, self.state_seconds = kept, state_seconds
+        self.repeats, self.spared, self.failure = 0, False, failure
+        self._outcome, size = outcome, _RECORD_BYTES + kept[3] + len(failure)
+        self.quiet_visits: tuple[Visit, ...] | None = None
+        """The visits of a pass without a write and without a failure; a pass with equal ones repeats it."""
+        self._next_pass: NextPass | None = None
         if outcome is not None:
-            self.visits, self.released = outcome.visits, outcome.released
+            visits = outcome.visits
+            size += _VISIT_BYTES * len(visits) + sum(map(len, map(_message, visits)))
             if outcome.failure is not None:
-                self.failure = f"{outcome.failure.reason}: {outcome.failure.message}"
-            if outcome.again is not None or outcome.unsettled:
-                self.next_pass = next_pass_of(outcome)
-        self.is_quiet = not (writes or self.failure or self.skipped or self.released)
-        for visit in self.visits:
-            size += _VISIT_BYTES + len(visit.value.message)
-        for note in writes:
-            size += _WRITE_BYTES + len(note[4]) + len(note[7]) + len(note[8])
-        self.bytes = size + len(self.failure)
+                self._keep_in_words(outcome)
+                size += len(self.failure)
+            elif kept is NONE and not outcome.released:
+                self.quiet_visits = visits
+        self.bytes = size + _CAUSE_BYTES * len(causes)
         """About how much memory the record holds; rather too much than too little."""
+
+    def _keep_in_words(self, outcome: Outcome) -> None:
+        """Keep the text of a failure instead of its exception."""
+        assert outcome.failure is not None
+        self.failure = f"{outcome.failure.reason}: {outcome.failure.message}"
+        self._next_pass = next_pass_of(outcome)
+        self._outcome = Outcome(outcome.visits, released=outcome.released)
+
+    @property
+    def controller(self) -> str:
+        """The name of the controller."""
+        return self.key[0]
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object."""
+        return self.key[1]
+
+    @property
+    def visits(self) -> tuple[Visit, ...]:
+        """The states that the pass ran, with their results."""
+        return () if self._outcome is None else self._outcome.visits
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the pass ran no state: the object is suspended, or gone."""
+        return self._outcome is None and not self.failure
+
+    @property
+    def released(self) -> bool:
+        """Whether the pass removed the finalizer."""
+        return self._outcome is not None and self._outcome.released
+
+    @property
+    def next_pass(self) -> NextPass:
+        """When the next pass follows."""
+        if self._next_pass is not None or self._outcome is None:
+            return self._next_pass or _UNKNOWN
+        return next_pass_of(self._outcome)
 
     @property
     def writes(self) -> tuple[Wrote, ...]:
         """The writes of the pass, in the order of their answers."""
-        return tuple(Wrote(*note) for note in self.notes)
+        return kept_writes.wrotes(self._kept, self.at)
+
+    @property
+    def bodies(self) -> list[Bodies]:
+        """The objects before and after each write, decoded anew."""
+        return kept_writes.bodies(self._kept)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -115,8 +163,9 @@ class PassRecord:
 
 def next_pass_of(outcome: Outcome) -> NextPass:
     """Return when the next pass follows, as the outcome asks."""
-    if outcome.again is not None and not outcome.unsettled:
-        return NextPass(at=outcome.again.at, state=outcome.again.state)
+    if not outcome.unsettled:
+        again = outcome.again
+        return _UNKNOWN if again is None else NextPass(at=again.at, state=again.state)
     attempt = outcome.attempt
     if attempt is not None and attempt.delay is not None:
         return NextPass(attempt.delay, backoff=True)

@@ -16,6 +16,10 @@ is spared once: it goes when it comes up a second time without having been repea
 stream drops its oldest entries.  Both sizes are estimates of ``PassRecord.bytes``; a record that is
 in both counts in both.  Repeats are small, and up to 64 of them may exceed the half of the stream.
 
+``add`` and ``repeat`` run at the end of every pass, so they do no more than they must: nothing is
+computed for readers, and the lists are tidied every 64 passes or when a limit is reached.  So up to 64
+passes of the stream may be older than the period.
+
 Nothing here reads a clock or does I/O.  It is not safe for threads: everything runs in the event
 loop of the manager.
 """
@@ -27,37 +31,44 @@ from itertools import islice
 from typing import TypeAlias
 
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.runtime.observability.pass_record import PassRecord
+from myrmidon.runtime.observability.pass_record import Key, PassRecord
 from myrmidon.runtime.observability.snapshot import Waiting
 
 BYTES_MAX = 32 * 2**20
 PASSES_MAX = 50
 PERIOD = timedelta(minutes=15)
 
-Key: TypeAlias = tuple[str, ObjectRef]
-"""The name of a controller, and one of its objects."""
-
 _ENTRY_BYTES = 160  # of the stream, beside the record
-_EXPIRE_EVERY = 63  # a mask: repeats look for old entries of the stream every 64 passes
+_TIDY_EVERY = 63  # a mask: old entries are looked for every 64 passes
 
 
 StreamEntry: TypeAlias = tuple[int, datetime, PassRecord, int]
 """One pass of the stream: its number, when it ended, its record, and the bytes that it counts for.  A
-repeat has the record of the pass that it repeats, and counts for none."""
+repeat has the record of the pass that it repeats, and counts for the entry alone."""
 
 
 class PassHistory:
     """The recorded passes of one object of one controller, oldest first."""
 
-    __slots__ = ("gone_at", "key", "passes", "records", "ref", "waiting")
+    __slots__ = ("dropped", "gone_at", "key", "records", "waiting")
 
     def __init__(self, key: Key) -> None:
-        self.key, self.ref = key, key[1]
+        self.key = key
         self.records: deque[PassRecord] = deque()
-        self.passes = 0
-        """All passes of this process, recorded or not."""
+        self.dropped = 0
+        """How many passes were recorded, and are no longer."""
         self.waiting: Waiting | None = None
         self.gone_at: datetime | None = None
+
+    @property
+    def passes(self) -> int:
+        """All passes of this process over the object."""
+        return self.dropped + len(self.records) + sum(one.repeats for one in self.records)
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The object."""
+        return self.key[1]
 
     @property
     def last(self) -> PassRecord:
@@ -79,11 +90,12 @@ class Recorder:
         self.find: Callable[[Key], PassHistory | None] = self._histories.get
         """Return the history of an object; None if it has none."""
         self._order: deque[tuple[PassHistory, PassRecord]] = deque()  # oldest first; some are stale
+        self._stale = 0  # how many of them have left their history
         self._stream: deque[StreamEntry] = deque()
-        self._kept = 0  # records in histories
         self.number = 0
         """The number of the last pass of the stream."""
-        self.history_bytes = self._record_bytes = 0
+        self.history_bytes = self.stream_bytes = 0
+        """About how much memory the histories and the stream hold."""
 
     # --------------------------------------------------------------------------- writing
 
@@ -92,29 +104,31 @@ class Recorder:
         history = self._histories.get(key)
         if history is None:
             history = self._histories[key] = PassHistory(key)
-        history.passes += 1
-        self._append(record)
-        history.records.append(record)
+        number = self.number = record.number = self.number + 1
+        at, size, records = record.at, record.bytes, history.records
+        records.append(record)
         self._order.append((history, record))
-        self._kept += 1
-        self.history_bytes += record.bytes
-        if len(history.records) > self._passes_max:
+        self.history_bytes += size
+        size += _ENTRY_BYTES
+        self._stream.append((number, at, record, size))
+        self.stream_bytes += size
+        if len(records) > self._passes_max:
             self._forget_first(history)
         if self.history_bytes > self._half:
             self._shrink()
-        if len(self._order) > 2 * self._kept + 64:
-            self._order = deque(one for one in self._order if _is_kept(*one))
+        if self.stream_bytes > self._half or not number & _TIDY_EVERY:
+            self._tidy(at)
         return history
 
-    def repeat(self, history: PassHistory, record: PassRecord, at: datetime) -> None:
+    def repeat(self, record: PassRecord, at: datetime) -> None:
         """Count a pass that did the same as ``record``, the last one of its object."""
-        history.passes += 1
         record.repeats += 1
         record.at, record.spared = at, False
         number = self.number = record.number = self.number + 1
-        self._stream.append((number, at, record, 0))
-        if not number & _EXPIRE_EVERY:
-            self._expire(at)
+        self._stream.append((number, at, record, _ENTRY_BYTES))
+        self.stream_bytes += _ENTRY_BYTES
+        if not number & _TIDY_EVERY:
+            self._tidy(at)
 
     def forget(self, key: Key) -> None:
         """Drop the history of an object; the stream keeps its passes."""
@@ -127,11 +141,6 @@ class Recorder:
     def histories(self, controller: str) -> list[PassHistory]:
         """Return the histories of a controller."""
         return [one for key, one in self._histories.items() if key[0] == controller]
-
-    @property
-    def stream_bytes(self) -> int:
-        """About how much memory the stream holds."""
-        return self._record_bytes + _ENTRY_BYTES * len(self._stream)
 
     @property
     def first(self) -> int:
@@ -152,33 +161,35 @@ class Recorder:
 
     # ---------------------------------------------------------------------------- inside
 
-    def _append(self, record: PassRecord) -> None:
-        self.number = record.number = self.number + 1
-        self._stream.append((self.number, record.at, record, record.bytes))
-        self._record_bytes += record.bytes
-        self._expire(record.at)
-
-    def _expire(self, now: datetime) -> None:
-        """Drop the oldest passes of the stream: those before the period, and those too many."""
+    def _tidy(self, now: datetime) -> None:
+        """Drop the passes of the stream before the period, and those too many; drop stale references."""
         stream, begins_at = self._stream, now - self._period
         while stream and (self.stream_bytes > self._half or stream[0][1] < begins_at):
-            self._record_bytes -= stream.popleft()[3]
+            self.stream_bytes -= stream.popleft()[3]
+        if 2 * self._stale > len(self._order) + 64:
+            self._order = deque(one for one in self._order if _is_kept(*one))
+            self._stale = 0
 
     def _shrink(self) -> None:
         """Drop the oldest passes until the histories are small enough; see the module."""
+        order = self._order
         while self.history_bytes > self._half:
-            history, record = self._order.popleft()
+            history, record = order.popleft()
             if not _is_kept(history, record):
+                self._stale -= 1
                 continue
-            if len(history.records) == 1 and not record.spared and self._kept > 1:
+            if len(history.records) == 1 and not record.spared and len(order) > self._stale:
                 record.spared = True
-                self._order.append((history, record))
+                order.append((history, record))
             else:
                 self._forget_first(history)
+                self._stale -= 1
 
     def _forget_first(self, history: PassHistory) -> None:
-        self.history_bytes -= history.records.popleft().bytes
-        self._kept -= 1
+        record = history.records.popleft()
+        history.dropped += 1 + record.repeats
+        self.history_bytes -= record.bytes
+        self._stale += 1
         if not history.records:
             self._histories.pop(history.key, None)
 

@@ -5,7 +5,7 @@ callers may keep it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -44,6 +44,7 @@ class Wrote:
     """One write of a pass; ``error`` is the server's message if it was refused."""
 
     at: datetime
+    """When its pass ended."""
     verb: str
     ref: ObjectRef
     part: str = ""
@@ -52,10 +53,6 @@ class Wrote:
     """The state that declared the output; "" for the finalizer, the status and pruning."""
     unknown: bool = False
     """Whether no clear answer came: the write may have taken effect."""
-    before: bytes = b""
-    """The object before the write, as JSON; empty for a create, a delete and every Secret."""
-    after: bytes = b""
-    """The object after the write, as JSON; empty for a delete, a refusal and every Secret."""
     fields: tuple[str, ...] = ()
     """The changed fields of a Secret: their names alone are kept."""
     external: str = ""
@@ -64,6 +61,10 @@ class Wrote:
     def __str__(self) -> str:
         part = f" {self.part}" if self.part else ""
         return f"{self.verb} {self.ref.kind.kind} {self.ref.name}{part}"
+
+    def ended(self, at: datetime) -> "Wrote":
+        """Return the write of a pass that ended at ``at``."""
+        return replace(self, at=at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,29 +8,24 @@ the ``Recorder`` of the process, which bounds its memory.
 For ``myrmidon explain --process``, ``myrmidon dev`` and the live page.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-import orjson
-
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, ref_of
 from myrmidon.api.objects.conditions import READY, find
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.values.texts import condition_message
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.status.status_home import StatusHome
 from myrmidon.fsm.suspension import is_suspended
-from myrmidon.io.writes.sent_writes import SentWrite
-from myrmidon.runtime.observability.change_log import fields_of
+from myrmidon.runtime.observability.kept_writes import NONE, kept_writes
 from myrmidon.runtime.observability.pass_record import PassRecord
 from myrmidon.runtime.observability.recorder import PassHistory, Recorder
 from myrmidon.runtime.observability.snapshot import ObjectView, Phase, Waiting, Wrote
-from myrmidon.runtime.observability.under_way import PassUnderWay, WriteNote, current_pass
+from myrmidon.runtime.observability.under_way import PassUnderWay, current_pass, drop
 from myrmidon.runtime.queue.queue import Turn, WorkQueue
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.worker import Reconcile
@@ -63,21 +58,25 @@ class Tracer:
     """Records the passes of one controller, and reads the record."""
 
     def __init__(
-        self, controller: str, clock: Clock, recorder: Recorder, ran: Callable[[str, float], None]
+        self,
+        controller: str,
+        clock: Clock,
+        recorder: Recorder,
+        timers: Mapping[str, Callable[[float], None]],
     ) -> None:
-        """``ran`` counts how long a state took."""
+        """``timers`` take the seconds of each state, for the metrics."""
         self._name, self._clock = controller, clock
         self.recorder, self._find = recorder, recorder.find
         current = current_pass.get
 
         def state_ran(state: str, seconds: float) -> None:
-            ran(state, seconds)
+            timers[state](seconds)
             current().seconds.append(seconds)  # type: ignore[union-attr]  # states run in passes
 
         self.state_ran = state_ran
         """Called with the name of a state that ran and the seconds it took."""
-        self.writes = self.errors = self.passes = 0
-        """What this controller did since the process started."""
+        self.writes = 0
+        """How many writes this controller sent since the process started."""
 
     def around(self, reconcile: Reconcile, read: Callable[[ObjectRef], Json | None]) -> Reconcile:
         """Return ``reconcile`` with its passes recorded; ``read`` returns the cached object."""
@@ -90,40 +89,20 @@ class Tracer:
             try:
                 outcome = await reconcile(turn)
             except BaseException as error:
-                under_way.ended = True
+                under_way.append = drop
                 self._broke(under_way, monotonic() - began_at, error)
                 raise
-            under_way.ended = True
+            under_way.append = drop
             ended(under_way, began_at, outcome, read)
             return outcome
 
         return recorded
 
-    def wrote(self, sent: SentWrite) -> None:
-        """Record a write of a pass, with the error if it was refused."""
-        under_way = current_pass.get()
-        if under_way is not None and not under_way.ended:
-            under_way.writes.append(note_of(sent, self._clock.now()))
-
     def acted_outside(self, effect: ExternalEffect) -> None:
         """Record a call that created, updated or deleted a resource outside the cluster."""
         under_way = current_pass.get()
-        if under_way is not None and not under_way.ended:
-            ref, named = under_way.turn.key, " ".join(filter(None, (effect.external, effect.id)))
-            note = (
-                self._clock.now(),
-                effect.verb,
-                ref,
-                "",
-                "",
-                "",
-                effect.unknown,
-                b"",
-                b"",
-                (),
-                named,
-            )
-            under_way.writes.append(note)
+        if under_way is not None:
+            under_way.append(effect)
 
     def view(self, traced: Traced, key: str) -> ObjectView | None:
         """Return one object of the controller, by ``namespace/name``; None if there is none."""
@@ -168,21 +147,13 @@ class Tracer:
     # ---------------------------------------------------------------------------- inside
 
     def _broke(self, under_way: PassUnderWay, seconds: float, error: BaseException) -> None:
-        self.passes += 1
-        self.errors += 1
+        self.writes += len(under_way.writes)
         turn, now = under_way.turn, self._clock.now()
         said = condition_message(f"{type(error).__name__}: {error}")
-        record = PassRecord(
-            self._name,
-            turn.key,
-            at=now,
-            seconds=seconds,
-            causes=turn.causes,
-            outcome=None,
-            writes=under_way.writes,
-            failure=said,
-        )
-        self.recorder.add((self._name, turn.key), record)
+        key = (self._name, turn.key)
+        kept = kept_writes(under_way)
+        record = PassRecord(key, now, seconds, turn.causes, None, kept=kept, failure=said)
+        self.recorder.add(key, record)
 
     def _ended(
         self,
@@ -191,35 +162,30 @@ class Tracer:
         outcome: Outcome | None,
         read: Callable[[ObjectRef], Json | None],
     ) -> None:
-        turn, now = under_way.turn, self._clock.now()
+        turn, writes, clock = under_way.turn, under_way.writes, self._clock
         key = (self._name, turn.key)
-        self.passes += 1
         history = self._find(key)
-        if history is not None and outcome is not None and not under_way.writes:
+        if history is not None and outcome is not None and not writes:
             last = history.records[-1]
-            if last.is_quiet and outcome.visits == last.visits and not outcome.failure:
+            if outcome.visits == last.quiet_visits and outcome.failure is None:
                 last.causes = turn.causes
-                self.recorder.repeat(history, last, now)
+                self.recorder.repeat(last, clock.now())
                 return
         is_gone = (outcome is None or outcome.released) and read(turn.key) is None
-        if history is None and is_gone and not under_way.writes:
+        if history is None and is_gone and not writes:
             return  # a trigger named an object that does not exist
+        now, seconds = clock.now(), clock.monotonic() - began_at
+        kept = kept_writes(under_way) if writes else NONE
         record = PassRecord(
-            self._name,
-            turn.key,
-            at=now,
-            seconds=self._clock.monotonic() - began_at,
-            causes=turn.causes,
-            outcome=outcome,
-            state_seconds=under_way.seconds,
-            writes=under_way.writes,
+            key, now, seconds, turn.causes, outcome, state_seconds=under_way.seconds, kept=kept
         )
-        self.writes += len(under_way.writes)
-        before = history.waiting if history is not None else None
+        self.writes += len(writes)
+        before = None if history is None else history.waiting
         history = self.recorder.add(key, record)
-        if outcome is not None:
+        if outcome is not None and (
+            before is not None or not outcome.ended or outcome.backoff or outcome.after
+        ):
             history.waiting = _waiting(outcome, before, now)
-            self.errors += outcome.failure is not None
         if not is_gone:
             history.gone_at = None
         elif history.gone_at is None:
@@ -233,44 +199,6 @@ class Tracer:
         at = self._clock.now() + timedelta(seconds=seconds)
         by = history.last.next_pass.state if scheduled and history is not None else ""
         return _NextPass(at, by)
-
-
-def note_of(sent: SentWrite, at: datetime) -> WriteNote:
-    """Return a write as it is recorded: with the object before and after it, unless it is a Secret.
-
-    For a Secret the names of the changed fields are kept, and a refusal without the value that the
-    server may quote in it.
-    """
-    _by, state, request, before, answer, error, unknown = sent
-    verb, ref, part = request.verb, request.ref, request.subresource
-    if request.patch is Patch.JSON:
-        part = part or _part(request)
-    if ref.kind == kinds.SECRET:
-        fields = fields_of(sent) if answer is not None else ()
-        return (
-            at,
-            verb.value,
-            ref,
-            part,
-            _without_value(error),
-            state,
-            unknown,
-            b"",
-            b"",
-            fields,
-            "",
-        )
-    old = new = b""
-    if answer is not None and verb is not Verb.DELETE:
-        new = orjson.dumps(answer)
-        if before is not None:
-            old = orjson.dumps(before)
-    return (at, verb.value, ref, part, error, state, unknown, old, new, (), "")
-
-
-def _without_value(said: str) -> str:
-    text, quoted, _ = said.partition("Invalid value:")
-    return f"{text}{quoted} (not shown)" if quoted else said
 
 
 def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting | None:
@@ -301,10 +229,10 @@ def _view(
         return ObjectView(ref, traced.controller.name, phase, generation, again_at=next_pass.at)
     last = history.last
     seen = next((one for one in reversed(history.records) if not one.skipped), last)
-    notes: list[WriteNote] = []
+    writes: list[Wrote] = []
     for record in reversed(history.records):
-        notes[:0] = record.notes
-        if len(notes) >= WRITES_MAX:
+        writes[:0] = record.writes
+        if len(writes) >= WRITES_MAX:
             break
     return ObjectView(
         ref,
@@ -318,16 +246,8 @@ def _view(
         history.passes,
         last.at,
         tuple(map(str, last.causes)),
-        tuple(Wrote(*note) for note in notes[-WRITES_MAX:]),
+        tuple(writes[-WRITES_MAX:]),
     )
-
-
-def _part(request: Request) -> str:
-    """Return what a JSON patch of an object changes: its finalizers, or its status annotation."""
-    if request.patch is not Patch.JSON:
-        return ""
-    paths = (str(operation["path"]) for operation in request.body)
-    return "finalizer" if any("/finalizers" in path for path in paths) else "status"
 
 
 def _phase(history: PassHistory | None, obj: Json | None, home: StatusHome) -> Phase:

@@ -34,3 +34,7 @@ class Vitals:
     controllers: tuple[ControllerVitals, ...]
     problems: Mapping[str, str]
     """The checks of readyz that fail."""
+    identity: str = ""
+    """The name of this replica in the Lease; "" without leader election."""
+    leader: str = ""
+    """The replica that leads, as the Lease said when it was read last; "" if none does."""

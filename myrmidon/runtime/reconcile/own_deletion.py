@@ -33,7 +33,8 @@ async def delete_own(subject: Subject, propagation: Propagation, state: str) -> 
             OBSERVED, "the policy is observe, so nothing is written; it would delete itself"
         )
     try:
-        await subject.deps.applicator.send(request, by=subject.by, state=state)
+        deps = subject.deps
+        await deps.applicator.send(request, by=subject.by, author=deps.declarers[state].author)
     except NotFoundError:
         pass  # it was deleted meanwhile
     except MyrmidonError as error:

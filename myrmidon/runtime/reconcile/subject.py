@@ -66,7 +66,7 @@ class Subject:
         writer.  Its watch event does not trigger a pass, because it is older than our own write;
         ``moved`` is set, so that the object gets one all the same.
         """
-        answer = await self.deps.applicator.send(request, by=self.by)
+        answer = await self.deps.applicator.send(request, by=self.by, before=self.obj)
         if request.patch is Patch.JSON:
             expected = _content(apply_json_patch(self.obj, request.body))
             self.moved = self.moved or expected != _content(answer)

@@ -130,6 +130,7 @@ class Overview {
       slider.min = Math.max(state.first - 1, 0); slider.max = state.number;
       if (this.travelling === null) slider.value = state.number;
     }
+    this.last = state.counts;
     if (this.travelling === null) this.counts(state.counts);
     const vitals = state.vitals, now = performance.now() / 1000;
     const all = Object.values(vitals.controllers || {});
@@ -144,6 +145,7 @@ class Overview {
     const ready = alive.filter((row) => row.phase === "ready").length;
     const stale = Math.max(0, ...(vitals.caches || []).map((one) => one.staleSeconds));
     const synced = (vitals.caches || []).filter((one) => one.synced).length;
+    this.set("leader-name", vitals.leads === false && vitals.leader ? `${vitals.leader} leads` : vitals.identity || "");
     this.set("leader", vitals.leads === null || vitals.leads === undefined ? (vitals.working ? "working" : "starting") : vitals.leads ? "leader" : "standby");
     this.set("objects", `${ready} of ${alive.length} ready`);
     this.set("passes", rate("passes")); this.set("writes", rate("writes"));
@@ -280,7 +282,8 @@ class Overview {
   live() {
     this.travelling = null; this.shown = undefined;
     $("#travel").value = $("#travel").max;
-    $("#travel-at").textContent = "live"; $("#travel-live").hidden = true;
+    $("#travel-at").textContent = $("#travel-at").dataset.end; $("#travel-live").hidden = true;
+    if (this.last) this.counts(this.last);
     this.filter();
   }
   frames() {
