@@ -1,8 +1,8 @@
 """Built-in controllers of the embedded server.
 
 Each controller is an ``Actor``, and each is optional.  ``GarbageCollector``,
-``NamespaceController``, ``ServiceAccounts`` and ``AggregatedRoles`` behave like the Kubernetes
-controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
+``NamespaceController``, ``ServiceAccounts``, ``AggregatedRoles`` and ``ResourceQuotas`` behave like
+the Kubernetes controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
 containers, but write the status that the real ones would, so that for example a Deployment becomes
 available.
 """
@@ -15,6 +15,7 @@ from myrmidon.apiserver.actors.aggregated_roles import AggregatedRoles
 from myrmidon.apiserver.actors.collector import GarbageCollector
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes
+from myrmidon.apiserver.actors.quotas import ResourceQuotas
 from myrmidon.apiserver.actors.workloads import Deployments, ReplicaSets, StatefulSets
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Kubelet",
     "NamespaceController",
     "ReplicaSets",
+    "ResourceQuotas",
     "ServiceAccounts",
     "StatefulSets",
     "Volumes",
@@ -34,8 +36,14 @@ __all__ = [
 
 
 def housekeepers() -> list[Actor]:
-    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles."""
-    return [GarbageCollector(), NamespaceController(), ServiceAccounts(), AggregatedRoles()]
+    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles, quotas."""
+    return [
+        GarbageCollector(),
+        NamespaceController(),
+        ServiceAccounts(),
+        AggregatedRoles(),
+        ResourceQuotas(),
+    ]
 
 
 def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:

@@ -7,6 +7,7 @@ through ``commit``, which converts to the storage version and does not store in 
 from copy import copy
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
@@ -121,6 +122,8 @@ def commit(call: Call, key: str, obj: Json, value: Json | None = None) -> Record
     if call.dry_run:
         record = Record(key, 0, value)
     else:
+        if call.charges:
+            _charge(call)
         record = call.core.store.put(resource_type.stored_as, key, value)
     if resource_type.is_storage:
         representation.remember(resource_type, record, value)
@@ -128,6 +131,19 @@ def commit(call: Call, key: str, obj: Json, value: Json | None = None) -> Record
         shown["metadata"]["resourceVersion"] = str(record.revision)
         representation.remember(resource_type, record, shown)
     return record
+
+
+def _charge(call: Call) -> None:
+    """Write what the object uses to the status of its ResourceQuotas, just before the object."""
+    found = call.core.registry.find("", "v1", "resourcequotas")
+    assert found is not None, "a built-in resource"
+    request = HttpRequest("PUT", "", (), {"user-agent": "kube-apiserver"}, b"")
+    for record, status in call.charges:
+        quota = {**record.value, "metadata": copy(record.value["metadata"]), "status": status}
+        writer = Call(call.core, request, {}, call.user, call.route, found, call.draws)
+        managed_fields.carry(writer, quota, record.value, "status")
+        call.core.store.put(found.stored_as, record.key, quota)
+    call.charges = ()
 
 
 def _is_shown_by_webhook(resource_type: ResourceType) -> bool:
