@@ -1,7 +1,8 @@
 """Built-in controllers of the embedded server.
 
 Each controller is an ``Actor``, and each is optional.  ``GarbageCollector``,
-``NamespaceController``, ``ServiceAccounts``, ``AggregatedRoles`` and ``ResourceQuotas`` behave like
+``NamespaceController``, ``ServiceAccounts``, ``AggregatedRoles``, ``ResourceQuotas`` and
+``DisruptionBudgets`` behave like
 the Kubernetes controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
 containers, but write the status that the real ones would, so that for example a Deployment becomes
 available.
@@ -13,6 +14,7 @@ from myrmidon.apiserver.actors.accounts import ServiceAccounts
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.aggregated_roles import AggregatedRoles
 from myrmidon.apiserver.actors.collector import GarbageCollector
+from myrmidon.apiserver.actors.disruptions import DisruptionBudgets
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes
 from myrmidon.apiserver.actors.quotas import ResourceQuotas
@@ -21,6 +23,7 @@ from myrmidon.apiserver.actors.workloads import Deployments, ReplicaSets, Statef
 __all__ = [
     "AggregatedRoles",
     "Deployments",
+    "DisruptionBudgets",
     "GarbageCollector",
     "Jobs",
     "Kubelet",
@@ -55,5 +58,6 @@ def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:
         Jobs(),
         Volumes(),
         Kubelet(delay),
+        DisruptionBudgets(),
     ]
     return housekeepers() + stand_ins
