@@ -5,7 +5,7 @@ start as soon as the answer has arrived.  ``Draws`` keeps the time, the uids, th
 the webhook replies of the request between these runs, so that each run makes the same decisions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
@@ -98,6 +98,8 @@ class Call:
     dry_run: bool = False
     field_manager: str = ""
     field_validation: str = "Warn"
+    charges: Sequence[tuple[Record, Json]] = ()
+    """ResourceQuotas that the write is charged to, each with its new status."""
 
     @property
     def timestamp(self) -> str:

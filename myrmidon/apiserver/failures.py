@@ -129,6 +129,18 @@ def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
     )
 
 
+def forbidden_object(plural: str, group: str, name: str, problem: str) -> Failure:
+    """Return a 403 of an admission step: the object may not be written as it is."""
+    return Failure(
+        403,
+        "Forbidden",
+        f"{qualified(plural, group)} {quote(name)} is forbidden: {problem}",
+        group=group,
+        kind=plural,
+        name=name,
+    )
+
+
 def already_exists(plural: str, group: str, name: str) -> Failure:
     """Return a 409: an object of that name exists."""
     return Failure(

@@ -127,7 +127,7 @@ class Handler:
         """The discovery documents, built on first use: myrmidon's own clients do not read them."""
         from myrmidon.apiserver.discovery.paths import Documents  # noqa: PLC0415
 
-        return Documents(self.core.registry, self.core.accounts)
+        return Documents(self.core.registry, self.core.accounts, self.core.store)
 
     def _identify(self, request: HttpRequest, draws: Draws) -> User:
         def read_account(token: str) -> User | None:

@@ -7,6 +7,7 @@ they come from different packages of the real server.
 
 import re
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address
 
 Rule = Callable[[str], list[str]]
 Match = Callable[[str], object]
@@ -110,3 +111,14 @@ def qualified_problems(name: str) -> list[str]:
 def label_value_problems(value: str) -> list[str]:
     """Return the problems of a label value."""
     return _problems(value, _LABEL_MAX, "bytes", _is_value, _VALUE_TEXT)
+
+
+def address_problems(name: str) -> list[str]:
+    """Return the problems of a name that is an IP address in canonical form."""
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if str(address) == name else [f'must be in canonical form ("{address}")']

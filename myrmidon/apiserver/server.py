@@ -30,8 +30,10 @@ from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
 from myrmidon.apiserver.actors.troupe import Troupe
 from myrmidon.apiserver.admission.definitions import DefinitionGuard
+from myrmidon.apiserver.admission.limit_ranges import LimitRangeStep
 from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
+from myrmidon.apiserver.admission.resource_quota import ResourceQuotaStep
 from myrmidon.apiserver.admission.webhooks import Webhooks
 from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
@@ -116,7 +118,15 @@ class ApiServer:
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             AccountTokens(store, signing_key),
             Tokens(users),
-            [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *steps, Webhooks()],
+            [
+                NamespaceLifecycle(),
+                LimitRangeStep(),
+                DefinitionGuard(),
+                RightsGuard(),
+                *steps,
+                Webhooks(),
+                ResourceQuotaStep(),
+            ],
         )
         is_known = authorizer is None and not steps and signing_key is fixed_key
         is_known = is_known and is_usable(self.core)

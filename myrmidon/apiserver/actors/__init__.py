@@ -1,8 +1,9 @@
 """Built-in controllers of the embedded server.
 
 Each controller is an ``Actor``, and each is optional.  ``GarbageCollector``,
-``NamespaceController``, ``ServiceAccounts`` and ``AggregatedRoles`` behave like the Kubernetes
-controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
+``NamespaceController``, ``ServiceAccounts``, ``AggregatedRoles``, ``ResourceQuotas`` and
+``DisruptionBudgets`` behave like
+the Kubernetes controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
 containers, but write the status that the real ones would, so that for example a Deployment becomes
 available.
 """
@@ -13,18 +14,22 @@ from myrmidon.apiserver.actors.accounts import ServiceAccounts
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.aggregated_roles import AggregatedRoles
 from myrmidon.apiserver.actors.collector import GarbageCollector
+from myrmidon.apiserver.actors.disruptions import DisruptionBudgets
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes
+from myrmidon.apiserver.actors.quotas import ResourceQuotas
 from myrmidon.apiserver.actors.workloads import Deployments, ReplicaSets, StatefulSets
 
 __all__ = [
     "AggregatedRoles",
     "Deployments",
+    "DisruptionBudgets",
     "GarbageCollector",
     "Jobs",
     "Kubelet",
     "NamespaceController",
     "ReplicaSets",
+    "ResourceQuotas",
     "ServiceAccounts",
     "StatefulSets",
     "Volumes",
@@ -34,8 +39,14 @@ __all__ = [
 
 
 def housekeepers() -> list[Actor]:
-    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles."""
-    return [GarbageCollector(), NamespaceController(), ServiceAccounts(), AggregatedRoles()]
+    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles, quotas."""
+    return [
+        GarbageCollector(),
+        NamespaceController(),
+        ServiceAccounts(),
+        AggregatedRoles(),
+        ResourceQuotas(),
+    ]
 
 
 def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:
@@ -47,5 +58,6 @@ def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:
         Jobs(),
         Volumes(),
         Kubelet(delay),
+        DisruptionBudgets(),
     ]
     return housekeepers() + stand_ins

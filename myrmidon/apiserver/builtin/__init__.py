@@ -8,6 +8,7 @@
     scalars            scalar types of decoding: quantities, times, int-or-string, bytes
     defaults/          defaults, by type
     preparing/         fields that are reset or allocated before validation
+    quotas/            what objects use of a ResourceQuota; requests and limits of pods
     validation/        validation, by kind
     conversion         kinds that two groups or versions serve from one store
     field_selectors    the fields that field selectors support

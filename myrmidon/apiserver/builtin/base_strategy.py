@@ -268,6 +268,8 @@ class BuiltinStrategy(Strategy):
             return names.path_segment_problems(name, prefix=prefix)
         if self._kind.kind == "Event":
             return []
+        if self._key == ("networking.k8s.io", "IPAddress"):
+            return names.address_problems(name)
         return names.subdomain_problems(name, prefix=prefix)
 
     def read(self, value: Json) -> Json:

@@ -6,6 +6,7 @@ openapi                OpenAPI v3: an index, and a document for each group and v
 openapi_v2             OpenAPI v2: one document
 openapi_v2_protobuf    the same document as protobuf, which kubectl asks for
 issuer                 who signs tokens of service accounts, for OpenID Connect
+metrics                /metrics: the number of stored objects
 health                 /healthz, /livez and /readyz
 """
 

@@ -10,9 +10,11 @@ from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.catalog.resources import version_document
 from myrmidon.apiserver.discovery import groups, health, issuer
+from myrmidon.apiserver.discovery.metrics import metrics
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
+from myrmidon.apiserver.store import ObjectStore
 from myrmidon.apiserver.wire.negotiation import ACCEPTED, PLAIN, Form, not_acceptable, render
 
 _JSON = (("content-type", "application/json"),)
@@ -31,8 +33,8 @@ _DISCOVERY_MEDIA = {
 class Documents:
     """The documents of the server, cached by path and form."""
 
-    def __init__(self, registry: Registry, accounts: AccountTokens) -> None:
-        self._registry, self._accounts = registry, accounts
+    def __init__(self, registry: Registry, accounts: AccountTokens, store: ObjectStore) -> None:
+        self._registry, self._accounts, self._store = registry, accounts, store
         self._epoch = -1
         self._kept: dict[tuple[str, Form], HttpResponse | None] = {}
 
@@ -44,6 +46,8 @@ class Documents:
         root = path.strip("/").partition("/")[0]
         if root in health.ROOTS:
             return health.health(request)
+        if path == "/metrics":
+            return metrics(self._registry.storages(), self._store)
         if path in issuer.PATHS:
             return issuer.answer(path, request, self._accounts)
         form = _negotiate(request.headers.get("accept", ""), path)
@@ -66,7 +70,6 @@ class Documents:
             "api": lambda: self._api(parts, aggregated=aggregated),
             "apis": lambda: self._apis(parts, aggregated=aggregated),
             "openapi": lambda: self._openapi(parts, form),
-            "metrics": lambda: HttpResponse(200, _TEXT),
         }
         make = makers.get(root)
         return make() if make is not None else None

@@ -4,7 +4,8 @@ dispatch                  runs the verb of a call, and turns its result into a r
 create update delete      writes
 patch apply               PATCH; ``patch_documents`` reads merge, JSON and strategic patches
 list watch                reads of collections
-scale subresources        scale; binding, eviction, tokens; ``containers`` for logs and exec
+scale subresources        scale; binding, tokens; ``containers`` for logs and exec
+eviction                  eviction of a pod under its disruption budget
 reviews                   access and token reviews
 bodies options selectors  read the body, the query options and the selectors of a request
 tables managed_fields     responses as tables; field ownership after a write

@@ -18,9 +18,10 @@ from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.types import json_kind
 from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.wire import protobuf
-from myrmidon.apiserver.wire.yaml import parse_yaml
+from myrmidon.apiserver.wire.yaml import YamlSyntaxError, parse_yaml
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
+_EXCERPT_BYTES = 30
 _JSON, _YAML = "application/json", "application/yaml"
 _OBJECT_TYPES = (_JSON, _YAML, protobuf.MEDIA_TYPE, "application/cbor")
 
@@ -60,6 +61,9 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     duplicates: list[str] = []
     try:
         body = parse(text, sent, duplicates)
+    except YamlSyntaxError as error:
+        excerpt = text[:_EXCERPT_BYTES].hex() + (" ..." if len(text) > _EXCERPT_BYTES else "")
+        raise _unrecognized(kind, f"{error} ({excerpt})") from None
     except ValueError as error:
         raise _unrecognized(
             kind, f"couldn't get version/kind; json parse error: {_parse_problem(text, error)}"

@@ -7,6 +7,7 @@ through ``commit``, which converts to the storage version and does not store in 
 from copy import copy
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
@@ -50,7 +51,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
         raise call.invalid(obj, meta.get("name", ""), causes)
     call.warn(*call.type.strategy.warnings(obj, None))
     run_validating(PendingWrite(call, "CREATE", obj, None))
-    if meta.get("resourceVersion"):
+    if not call.dry_run and _is_version(meta.get("resourceVersion", "")):
         raise internal("resourceVersion should not be set on objects to be created")
     key = call.type.key(meta.get("namespace", ""), meta["name"])
     existing = call.core.store.get(call.type.stored_as, key)
@@ -90,6 +91,11 @@ def _fill(call: Call, obj: Json) -> None:
     meta["creationTimestamp"] = call.timestamp
 
 
+def _is_version(text: str) -> bool:
+    """Whether a resourceVersion names a revision; ``0`` and texts that are not numbers are ignored."""
+    return text.isdecimal() and text.strip("0") != ""
+
+
 def _exists(call: Call, existing: Record) -> Exception:
     kind = call.type.kind
     failure = already_exists(kind.plural, kind.group, existing.value["metadata"]["name"])
@@ -121,6 +127,8 @@ def commit(call: Call, key: str, obj: Json, value: Json | None = None) -> Record
     if call.dry_run:
         record = Record(key, 0, value)
     else:
+        if call.charges:
+            _charge(call)
         record = call.core.store.put(resource_type.stored_as, key, value)
     if resource_type.is_storage:
         representation.remember(resource_type, record, value)
@@ -128,6 +136,24 @@ def commit(call: Call, key: str, obj: Json, value: Json | None = None) -> Record
         shown["metadata"]["resourceVersion"] = str(record.revision)
         representation.remember(resource_type, record, shown)
     return record
+
+
+def _charge(call: Call) -> None:
+    """Write what the object uses to the status of its ResourceQuotas, just before the object."""
+    quotas = call.core.registry.find("", "v1", "resourcequotas")
+    for record, status in call.charges:
+        write_status(call, quotas, record, status)
+    call.charges = ()
+
+
+def write_status(call: Call, found: ResourceType | None, record: Record, status: Json) -> None:
+    """Write the status of another built-in object as the server itself, without admission."""
+    assert found is not None, "a built-in resource"
+    request = HttpRequest("PUT", "", (), {"user-agent": "kube-apiserver"}, b"")
+    obj = {**record.value, "metadata": copy(record.value["metadata"]), "status": status}
+    writer = Call(call.core, request, {}, call.user, call.route, found, call.draws)
+    managed_fields.carry(writer, obj, record.value, "status")
+    call.core.store.put(found.stored_as, record.key, obj)
 
 
 def _is_shown_by_webhook(resource_type: ResourceType) -> bool:

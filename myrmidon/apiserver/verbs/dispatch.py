@@ -43,7 +43,10 @@ Verb = Callable[[Call, Form], Outcome]
 def act(call: Call) -> Outcome:
     """Run the verb of a call.  The handler has checked that the resource and subresource exist."""
     form = negotiate(
-        call.request.headers.get("accept", ""), call.route.verb, custom=call.type.custom
+        call.request.headers.get("accept", ""),
+        call.route.verb,
+        custom=call.type.custom,
+        stored=call.type.verbs != ("create",),
     )
     subresource = call.route.subresource
     perform = action(call) if subresource and not call.type.custom else None

@@ -26,7 +26,7 @@ from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.verbs.bodies import read_object
 from myrmidon.apiserver.verbs.containers import connect, log, proxy
 from myrmidon.apiserver.verbs.create import check_namespace, commit
-from myrmidon.apiserver.verbs.delete import DeleteOptions, delete_record
+from myrmidon.apiserver.verbs.eviction import evict
 from myrmidon.apiserver.verbs.options import read_write_options
 from myrmidon.apiserver.wire.negotiation import encode, negotiate
 
@@ -110,16 +110,11 @@ def _bind(call: Call) -> HttpResponse:
 
 
 def _evict(call: Call) -> HttpResponse:
-    """Evict a pod.  Disruption budgets are not enforced."""
+    """Evict a pod, if its disruption budget allows it."""
     read_write_options(call, "CreateOptions")
     options: dict[str, Any] = _named_body(call, _EVICTION).get("deleteOptions") or {}
-    wanted = options.get("preconditions") or {}
-    how = DeleteOptions(
-        grace_seconds=options.get("gracePeriodSeconds"),
-        uid=wanted.get("uid"),
-        version=wanted.get("resourceVersion"),
-    )
-    delete_record(call, call.stored(), how)
+    call.dry_run = call.dry_run or bool(options.get("dryRun"))
+    evict(call, options)
     return _created(call, _SUCCESS)
 
 

@@ -34,8 +34,11 @@ class Form(NamedTuple):
 PLAIN = Form()
 
 
-def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
-    """Return the first form in the Accept header that the server supports; raise a 406."""
+def negotiate(accept: str, verb: str, *, custom: bool, stored: bool = True) -> Form:
+    """Return the first form in the Accept header that the server supports; raise a 406.
+
+    Objects that are not ``stored``, such as reviews, have neither tables nor metadata of their own.
+    """
     if not accept or accept in {"application/json", "*/*"}:
         return PLAIN
     known = False
@@ -49,7 +52,7 @@ def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
         shape = options.get("as", "")
         if syntax == "protobuf" and (shape == "Table" or (custom and not shape)):
             continue  # messages exist for built-in kinds and for metadata only
-        if shape and not _fits(shape, options, verb):
+        if shape and (not stored or not _fits(shape, options, verb)):
             if shape == "PartialObjectMetadataList" and custom:
                 raise internal("content is not a list")
             continue

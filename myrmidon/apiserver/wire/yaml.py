@@ -38,8 +38,23 @@ def parse_yaml(text: bytes, duplicates: list[str] | None = None) -> Any:
         if duplicates is not None:
             duplicates += loader.duplicates
         return go_json.decode(json.dumps(value).encode())
+    except yaml.MarkedYAMLError as error:
+        raise YamlSyntaxError(_said(error, isinstance(error, yaml.scanner.ScannerError))) from None
     except (yaml.YAMLError, TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
+
+
+class YamlSyntaxError(ValueError):
+    """A text that is not YAML; the message is go-yaml's."""
+
+
+def _said(error: Any, is_scanner: bool) -> str:
+    """Return the message of go-yaml, which counts the lines of its scanner from 1, others from 0."""
+    mark = error.context_mark if error.context_mark and error.context_mark.line else None
+    mark = mark or error.problem_mark
+    line = mark.line if mark is not None else 0
+    where = f"line {line + is_scanner}: " if line else ""
+    return f"yaml: {where}{error.problem}"
 
 
 def _check_shape(text: bytes) -> None:

@@ -154,3 +154,91 @@ def test_a_bookmark_has_the_form_of_the_events(accept: str, kind: str) -> None:
     assert (event["type"], obj["kind"]) == ("BOOKMARK", kind)
     assert obj["metadata"]["resourceVersion"] == "5"
     assert inner["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+CONFIG = "/api/v1/namespaces/default/configmaps"
+REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
+
+
+@pytest.mark.parametrize("query", ["", "?dryRun=All"])
+@pytest.mark.parametrize("version", ["0", "abc", "7"])
+def test_the_version_of_a_new_object(version: str, query: str) -> None:
+    """It is an error only if it is a revision and the object would be stored."""
+    body = orjson.dumps({"metadata": {"name": "x", "resourceVersion": version}})
+    answer = ask("POST", f"{CONFIG}{query}", body)
+    refused = version == "7" and not query
+    assert answer.status == (500 if refused else 201)
+    if refused:
+        assert message(answer) == "resourceVersion should not be set on objects to be created"
+    elif query:
+        assert orjson.loads(answer.body)["metadata"]["resourceVersion"] == version
+
+
+def test_a_review_is_not_a_table() -> None:
+    """A client that accepts nothing else is told what there is."""
+    body = b'{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}'
+    answer = ask("POST", REVIEW, body, accept=f"application/json;{META}")
+    known = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    assert (answer.status, message(answer)) == (
+        406,
+        f"only the following media types are accepted: {known}",
+    )
+    accept = f"application/json;{META},application/json"
+    assert ask("POST", REVIEW, body, accept=accept).status == 201
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("10.0.0.200", ""),
+        ("2001:db8::1", ""),
+        ("2001:DB8::1", 'must be in canonical form ("2001:db8::1")'),
+        ("2001:db8:0::1", 'must be in canonical form ("2001:db8::1")'),
+        ("::ffff:1.2.3.4", "must not be an IPv4-mapped IPv6 address"),
+        ("web", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+    ],
+)
+def test_the_name_of_an_address(name: str, problem: str) -> None:
+    """An IPAddress is named by its address, in canonical form."""
+    parent = {"resource": "services", "name": "x", "namespace": "default", "group": ""}
+    body = orjson.dumps({"metadata": {"name": name}, "spec": {"parentRef": parent}})
+    answer = ask("POST", ADDRESSES, body)
+    assert answer.status == (422 if problem else 201)
+    if problem:
+        assert f'Invalid value: "{name}": {problem}' in message(answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            b"metadata:\n\tname: x\n",
+            (
+                "line 2: found character that cannot start any token "
+                "(6d657461646174613a0a096e616d653a20780a)"
+            ),
+        ),
+        (b"- \ta\n", "found character that cannot start any token (2d2009610a)"),
+        (
+            b"metadata:\n  name: tab5\ndata:\n  a:\n  \tb\n",
+            (
+                "line 5: found character that cannot start any token "
+                "(6d657461646174613a0a20206e616d653a20746162350a646174613a0a20 ...)"
+            ),
+        ),
+    ],
+)
+def test_a_text_that_is_not_yaml(text: bytes, problem: str) -> None:
+    """The error is go-yaml's, with the first bytes of the body."""
+    headers = {"content-type": "application/yaml", "accept": ""}
+    answer = ApiServer().answer(HttpRequest("POST", CONFIG, (), headers, text))
+    assert isinstance(answer, HttpResponse)
+    said = "the object provided is unrecognized (must be of type ConfigMap): yaml: "
+    assert message(answer) == said + problem
+
+
+def test_metrics_count_the_objects() -> None:
+    """As kube-apiserver names that metric."""
+    body = ask("GET", "/metrics").body.decode()
+    assert 'apiserver_storage_objects{resource="namespaces"} 4\n' in body

@@ -1,4 +1,4 @@
-"""Validation of disruption budgets, quotas, priority classes, Namespaces and Nodes."""
+"""Validation of disruption budgets, priority classes, Namespaces and Nodes."""
 
 from collections.abc import Iterator
 
@@ -20,10 +20,6 @@ from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
-_COUNTED = (
-    "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
-    "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
-)  # fmt: skip
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -70,47 +66,6 @@ def check_priority_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
     yield from unchanged(
         "preemptionPolicy", new.get("preemptionPolicy"), old.get("preemptionPolicy")
     )
-
-
-def check_quota(quota: Json) -> Iterator[StatusCause]:
-    """Check a ResourceQuota."""
-    for name, amount in sorted(quota["spec"].get("hard", {}).items()):
-        yield from qualified("spec.hard", name)
-        value = parse_quantity(amount).amount
-        if value < 0:
-            yield invalid(f"spec.hard[{name}]", amount, "must be greater than or equal to 0")
-        if name in _COUNTED and value != value.to_integral_value():
-            yield invalid(f"spec.hard[{name}]", amount, "must be an integer")
-
-
-def check_limit_range(limit_range: Json) -> Iterator[StatusCause]:
-    """Check a LimitRange."""
-    seen: set[str] = set()
-    for index, item in enumerate(limit_range["spec"].get("limits") or ()):
-        field, kind = f"spec.limits[{index}]", item.get("type", "")
-        yield from qualified(f"{field}.type", kind)
-        if kind in seen:
-            yield StatusCause(f"{field}.type", "FieldValueDuplicate", f'Duplicate value: "{kind}"')
-        seen.add(kind)
-        for name, amount in sorted(item.get("min", {}).items()):
-            limit = item.get("max", {}).get(name)
-            if limit is not None and parse_quantity(amount).amount > parse_quantity(limit).amount:
-                yield invalid(
-                    f"{field}.min[{name}]",
-                    amount,
-                    f"min value {amount} is greater than max value {limit}",
-                )
-            for part in ("defaultRequest", "default"):
-                given = item.get(part, {}).get(name)
-                if (
-                    given is not None
-                    and parse_quantity(amount).amount > parse_quantity(given).amount
-                ):
-                    yield invalid(
-                        f"{field}.{part}[{name}]",
-                        amount,
-                        f"min value {amount} is greater than {part} value {given}",
-                    )
 
 
 def check_namespace(namespace: Json) -> Iterator[StatusCause]:
