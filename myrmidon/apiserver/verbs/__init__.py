@@ -7,6 +7,7 @@ list watch                reads of collections
 scale subresources        scale; binding, eviction, tokens; ``containers`` for logs and exec
 reviews                   access and token reviews
 bodies options selectors  read the body, the query options and the selectors of a request
+warning_headers           the Warning headers of a response
 tables managed_fields     responses as tables; field ownership after a write
 """
 
