@@ -5,19 +5,21 @@ start as soon as the answer has arrived.  ``Draws`` keeps the time, the uids, th
 the webhook replies of the request between these runs, so that each run makes the same decisions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.objects.refs import Kind, split_api_version
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
+from myrmidon.apiserver.golang.text import quote
 from myrmidon.apiserver.resources.conversions import Conversions
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
@@ -54,7 +56,16 @@ class Draws:
     A request that waits for a webhook is run again from its start.  It must then see the same time
     and get the same uids, so each value is drawn once and kept.  The time has whole seconds, as all
     times have that the server writes.
+
+    It also keeps what the request has asked webhooks, and what they replied.  A reply counts only for
+    the review that was asked: if another client has changed the object in the meantime, the webhook is
+    asked again.
     """
+
+    reviews: Mapping[str, tuple[Json, str]] = MappingProxyType(
+        {}
+    )  # by key: the request, and its uid
+    collection: Any = None  # of a deletecollection: its objects, and those that are done
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -74,6 +85,13 @@ class Draws:
         if self._uid_index > len(self._uids):
             self._uids.append(self._environment.uid())
         return self._uids[self._uid_index - 1]
+
+    def ask(self, key: str, request: Json) -> str:
+        """Note that a webhook is about to be asked a question; return the uid of the review."""
+        uid = self._environment.uid()
+        self.reviews = {**self.reviews, key: (request, uid)}
+        self.replies.pop(key, None)
+        return uid
 
     def suffix(self) -> str:
         """Return the next random name suffix of this request."""
@@ -96,6 +114,7 @@ class Call:
     draws: Draws
     warnings: list[str] = field(default_factory=list)
     dry_run: bool = False
+    delete_options: Json | None = None  # of a delete, as the client sent them
     field_manager: str = ""
     field_validation: str = "Warn"
     charges: Sequence[tuple[Record, Json]] = ()
@@ -163,13 +182,58 @@ class Call:
 
 @dataclass(slots=True)
 class PendingWrite:
-    """A write before it is stored.  ``obj`` is None for a delete, ``old`` is None for a create."""
+    """A write before it is stored.  ``obj`` is None for a delete, ``old`` is None for a create.
+
+    Steps that change the object set ``is_changed``: the steps are then run a second time, so that those
+    that ask for it see the changes of later ones.  ``again`` is True in this second round, and ``notes``
+    holds what a step has to remember from the first.
+    """
 
     call: Call
     operation: str  # CREATE, UPDATE, DELETE
     obj: Json | None
     old: Json | None
     subresource: str = ""
+    kind: Kind | None = (
+        None  # of the objects, where it is not that of the resource: Scale, Eviction
+    )
+    is_changed: bool = False
+    again: bool = False
+    notes: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name in the request; ``""`` for a deletecollection, and before a name is generated."""
+        route_name = self.call.route.name
+        if route_name or self.obj is None or self.operation != "CREATE":
+            return route_name
+        return str((self.obj.get("metadata") or {}).get("name", ""))
+
+    @property
+    def shown_name(self) -> str:
+        """The name in error messages."""
+        if self.name or self.obj is None:
+            return self.name or "Unknown"
+        return str((self.obj.get("metadata") or {}).get("generateName") or "Unknown")
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the request; a Namespace is in itself."""
+        is_namespace = self.call.type.stored_as == "namespaces"
+        return self.name if is_namespace else self.call.route.namespace
+
+    def forbidden(self, problem: str, causes: Iterable[StatusCause] = ()) -> Failure:
+        """Return the 403 of an admission step."""
+        kind = self.call.type.kind
+        return Failure(
+            403,
+            "Forbidden",
+            f"{self.call.type.resource} {quote(self.shown_name)} is forbidden: {problem}",
+            group=kind.group,
+            kind=kind.plural,
+            name=self.shown_name,
+            causes=causes,
+        )
 
 
 class AdmissionStep(Protocol):

@@ -13,7 +13,7 @@ answered at once (a watch, a future revision, a webhook), the result is a value 
 on.  A request that needs a webhook raises ``WebhookNeeded``, which becomes a ``Question``; it is
 run again from its start with the reply, and ``Draws`` makes sure that it sees the same time and
 gets the same uids.  Only the last step writes to the store, so an abandoned run changes nothing; a
-deletecollection is the exception (see ``admission.webhooks``).
+deletecollection is the exception (see ``verbs.delete``).
 
 Requests cannot exhaust the server: ``DeepStack`` makes room for objects of ``DEPTH_MAX`` levels,
 and ``StepBudget`` limits the cost of all regular expressions of one request.  Beyond either limit

@@ -34,6 +34,7 @@ from myrmidon.apiserver.admission.limit_ranges import LimitRangeStep
 from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
 from myrmidon.apiserver.admission.resource_quota import ResourceQuotaStep
+from myrmidon.apiserver.admission.reviews import allowing
 from myrmidon.apiserver.admission.webhooks import Webhooks
 from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
@@ -61,7 +62,6 @@ from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.errors import MalformedNameError
 
 _ROUNDS_MAX = 1000
-_ALLOWED: Json = {"response": {"allowed": True}}
 _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -133,7 +133,7 @@ class ApiServer:
         self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
         self._troupe = Troupe([DefinitionLifecycle(), *actors])
         self.settled: Callable[[], None] | None = None  # called at the end of settle()
-        self.webhook_client: Callable[[Mapping[str, Any]], Awaitable[Json]] | None = None
+        self.webhook_client: Callable[[Mapping[str, Any]], Awaitable[Any]] | None = None
         """Calls a webhook of this process: from its question to its reply.  None: over HTTP."""
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
@@ -172,7 +172,7 @@ class ApiServer:
         outcome = self.handler.answer(request, user)
         while isinstance(outcome, Question):
             draws = outcome.draws
-            draws.replies[outcome.key] = _ALLOWED
+            draws.replies[outcome.key] = allowing(outcome.question)
             outcome = self.handler.answer(request, user, draws)
         if isinstance(outcome, ConversionQuestion):
             return failed(internal("an actor of this server cannot wait for a conversion webhook"))

@@ -1,4 +1,7 @@
-"""A conversion webhook in a thread, for a real API server: any function of a review."""
+"""A webhook in a thread, for a real API server: any function of a review, of conversion or admission.
+
+A function that returns ``(status, body)`` instead of a document answers with exactly these bytes.
+"""
 
 import json
 import ssl
@@ -21,6 +24,7 @@ class ConversionWebhook:
     def __init__(self, review: Review) -> None:
         self.review = review
         self.reviews: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.client: dict[str, str] = {}
 
 
@@ -42,8 +46,12 @@ def conversion_webhook(folder: Path, review: Review) -> Iterator[ConversionWebho
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             webhook.reviews.append(asked)
-            body = json.dumps(webhook.review(asked)).encode()
-            self.send_response(200)
+            webhook.paths.append(self.path)
+            answer = webhook.review(asked)
+            status, body = (
+                answer if isinstance(answer, tuple) else (200, json.dumps(answer).encode())
+            )
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -3,7 +3,6 @@
 from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.apiserver.builtin.definitions import CRDS
 from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import Failure
 
 
 class DefinitionGuard:
@@ -17,16 +16,8 @@ class DefinitionGuard:
         record = call.core.store.get(CRDS, call.type.stored_as)
         if record is None or not is_deleting(record.value):
             return None
-        assert admission.obj is not None, "a creation has an object"
-        name = admission.obj["metadata"].get("name", "")
-        raise Failure(
-            403,
-            "Forbidden",
-            f'{call.type.resource} "{name}" is forbidden: create not allowed while custom resource '
-            "definition is terminating",
-            group=call.type.kind.group,
-            kind=call.type.kind.plural,
-            name=name,
+        raise admission.forbidden(
+            "create not allowed while custom resource definition is terminating"
         )
 
     def check(self, admission: PendingWrite) -> None:

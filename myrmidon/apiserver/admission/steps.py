@@ -9,12 +9,22 @@ from myrmidon.apiserver.call import PendingWrite
 
 
 def run_mutating(admission: PendingWrite) -> Json | None:
-    """Run ``admit`` of every step in order, and return the object as the steps left it."""
+    """Run ``admit`` of every step in order, and return the object as the steps left it.
+
+    If webhooks or policies have changed the object, all steps are run once more.
+    """
+    _admit(admission)
+    if admission.is_changed:
+        admission.again = True
+        _admit(admission)
+    return admission.obj
+
+
+def _admit(admission: PendingWrite) -> None:
     for step in admission.call.core.admission:
         changed = step.admit(admission)
         if changed is not None:
             admission.obj = changed
-    return admission.obj
 
 
 def run_validating(admission: PendingWrite) -> None:

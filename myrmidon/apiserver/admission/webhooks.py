@@ -1,194 +1,238 @@
 """Admission webhooks: which webhooks to call for a write, and how to act on their replies.
 
-The webhook configurations are objects in the store.  A webhook is called if its rules and its
-object and namespace selectors match the write.  Mutating webhooks reply with a JSON patch,
-validating webhooks only allow or deny.
+The webhook configurations are objects in the store.  A webhook is called if its rules, its selectors
+(``matching``) and its match conditions (``conditions``) fit the write.  Mutating webhooks are called
+one after the other, each with the object as the one before left it.  If the object has changed after
+that, those with ``reinvocationPolicy: IfNeeded`` that were called before the last change are called
+once more.  Validating webhooks see the final object.  All of them may refuse the write and warn.
 
 This module does not send requests; ``fronts.webhook_client`` does.  A request that needs a reply
-stops with ``WebhookNeeded`` and is run again from its start when the reply has arrived.  Replies
-are kept by the key of the question, so a request with three webhooks is run four times and calls
-each of them once.
+stops with ``WebhookNeeded`` and is run again from its start when the reply has arrived.  Replies are
+kept with the review that was asked (``Draws``), so a request with three webhooks is run four times and
+calls each of them once.  A reply counts only as long as the review would be the same: if another client
+has changed the object in the meantime, the webhook is called again.
 
-Writes of webhook configurations are not sent to webhooks, so that a broken webhook can be removed.
-
-The key does not name the object.  A deletecollection therefore calls each webhook once, for the
-first object that it matches, and its reply counts for all objects.  If another webhook matches only
-a later object, the earlier ones are already deleted when the request stops to call it.
+Writes of webhook configurations and policies are not sent to webhooks, so that a broken webhook can be
+removed.  Audit annotations of replies are checked and dropped: this server writes no audit log.
 """
 
-from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from myrmidon.api.objects.accessors import Json, labels_of
-from myrmidon.api.requests.selectors import Requirement, Selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
+from myrmidon.apiserver.admission.conditions import MatchConditionError, conditions_hold
+from myrmidon.apiserver.admission.matching import GROUP, is_exempt, webhook_match
+from myrmidon.apiserver.admission.reinvocation import reinvocations
+from myrmidon.apiserver.admission.reviews import (
+    ReviewError,
+    Verdict,
+    accepted,
+    review_of,
+    review_request,
+)
+from myrmidon.apiserver.admission.services import resolve
+from myrmidon.apiserver.admission.views import redecoded, scope_of, seen, unseen
 from myrmidon.apiserver.call import PendingWrite, WebhookNeeded
-from myrmidon.apiserver.failures import Failure, internal
+from myrmidon.apiserver.failures import Failure, bad_request, internal_error
 from myrmidon.apiserver.golang.json import decode
+from myrmidon.apiserver.golang.text import quote
+from myrmidon.apiserver.golang.types import json_kind
+from myrmidon.apiserver.resources.registry import ResourceType
+from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 
-_GROUP = "admissionregistration.k8s.io"
-_MUTATING = f"mutatingwebhookconfigurations.{_GROUP}"
-_VALIDATING = f"validatingwebhookconfigurations.{_GROUP}"
-_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
+_MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
+_VALIDATING = f"validatingwebhookconfigurations.{GROUP}"
+_VERSIONS = ("v1", "v1beta1")
+_SAFE = ("None", "NoneOnDryRun")
+_STATUS_FIELDS = ("reason", "details", "code")
+
+
+class _Invocation(NamedTuple):
+    """A webhook that looks at the write, and the version in which it sees the object."""
+
+    key: str
+    webhook: Json
+    seen_as: ResourceType
 
 
 class Webhooks:
     """The admission step that calls the webhooks of the configurations in the store."""
 
     def admit(self, admission: PendingWrite) -> Json | None:
-        """Apply the patches of all matching mutating webhooks, one after the other."""
-        if admission.obj is None:
+        """Call all matching mutating webhooks, one after the other, and apply their patches."""
+        records = admission.call.core.store.scan(_MUTATING)
+        if not records or is_exempt(admission):
             return None
-        changed = None
-        for key, webhook in _concerned(admission, _MUTATING):
-            patch = _allowed(_reply(admission, key, webhook), webhook)
-            if patch:
-                changed = admission.obj = _patched(admission.obj, patch, webhook)
-        return changed
+        calls = reinvocations(admission, _MUTATING)
+        before = admission.obj
+        for invocation in _invocations(admission, records):
+            if admission.again and not calls.is_due(invocation.key):
+                continue
+            verdict = _ask(admission, invocation, mutating=True)
+            patch = _operations(verdict, invocation.webhook) if verdict else []
+            if patch and _patch(admission, invocation, patch):
+                calls.changed(admission)
+            if invocation.webhook.get("reinvocationPolicy") == "IfNeeded":
+                calls.called(invocation.key)
+        calls.ended(admission)
+        return None if admission.obj is before else admission.obj
 
     def check(self, admission: PendingWrite) -> None:
         """Call all matching validating webhooks; each may refuse the write."""
-        for key, webhook in _concerned(admission, _VALIDATING):
-            _allowed(_reply(admission, key, webhook), webhook)
+        records = admission.call.core.store.scan(_VALIDATING)
+        if not records or is_exempt(admission):
+            return
+        for invocation in list(_invocations(admission, records)):
+            _ask(admission, invocation, mutating=False)
 
 
-# ------------------------------------------------------------------------- matching webhooks
+# ------------------------------------------------------------------------- which webhooks
 
 
-def _concerned(admission: PendingWrite, resource: str) -> Iterator[tuple[str, Json]]:
-    call = admission.call
-    if call.type.kind.group == _GROUP:
-        return  # a broken webhook must not prevent its own removal
-    for record in call.core.store.scan(resource):
+def _invocations(admission: PendingWrite, records: list[Any]) -> Iterator[_Invocation]:
+    for record in records:
         for webhook in record.value.get("webhooks") or ():
-            if _matches(admission, webhook):
-                yield f"{resource}/{record.key}/{webhook['name']}", webhook
+            seen_as = webhook_match(admission, webhook)
+            if seen_as is not None and _conditions_hold(admission, webhook, seen_as):
+                yield _Invocation(f"{record.key}/{webhook['name']}", webhook, seen_as)
 
 
-def _matches(admission: PendingWrite, webhook: Json) -> bool:
-    rules = webhook.get("rules") or ()
-    if not any(_rule_matches(rule, admission) for rule in rules):
-        return False
-    subject = admission.obj or admission.old or {}
-    objects = _selector(webhook.get("objectSelector"))
-    if not objects.matches(labels_of(subject)) and not objects.matches(
-        labels_of(admission.old or {})
-    ):
-        return False
-    return _namespace_matches(admission, _selector(webhook.get("namespaceSelector")))
-
-
-def _rule_matches(rule: Json, admission: PendingWrite) -> bool:
-    kind = admission.call.type.kind
-    scope = rule.get("scope") or "*"
-    resource = f"{kind.plural}/{admission.subresource}" if admission.subresource else kind.plural
-    any_resource = "*/*" if admission.subresource else "*"
-    return (
-        _lists(rule.get("operations"), admission.operation)
-        and _lists(rule.get("apiGroups"), kind.group)
-        and _lists(rule.get("apiVersions"), kind.version)
-        and any(each in (resource, any_resource, "*/*") for each in rule.get("resources") or ())
-        and scope in ("*", "Namespaced" if kind.namespaced else "Cluster")
-    )
-
-
-def _lists(listed: list[str] | None, wanted: str) -> bool:
-    return any(each in ("*", wanted) for each in listed or ())
-
-
-def _namespace_matches(admission: PendingWrite, selector: Selector) -> bool:
-    call = admission.call
-    if call.type.stored_as == "namespaces":
-        return selector.matches(labels_of(admission.obj or admission.old or {}))
-    if not call.type.kind.namespaced:
+def _conditions_hold(admission: PendingWrite, webhook: Json, seen_as: ResourceType) -> bool:
+    conditions = webhook.get("matchConditions")
+    if not conditions:
         return True
-    record = call.core.store.get("namespaces", call.route.namespace)
-    return selector.matches(labels_of(record.value) if record is not None else {})
+    policy = webhook.get("failurePolicy", "Fail")
+    try:
+        return conditions_hold(conditions, scope_of(admission, seen_as), failure_policy=policy)
+    except MatchConditionError as error:
+        raise _forbidden(admission, str(error)) from None
 
 
-def _selector(raw: Json | None) -> Selector:
-    raw = raw or {}
-    equal = [
-        Requirement(key, "=", (value,)) for key, value in (raw.get("matchLabels") or {}).items()
-    ]
-    others = [
-        Requirement(each["key"], _OPERATORS[each["operator"]], tuple(each.get("values") or ()))
-        for each in raw.get("matchExpressions") or ()
-    ]
-    return Selector((*equal, *others))
+def _forbidden(admission: PendingWrite, problem: str) -> Failure:
+    kind, name = admission.call.type.kind, admission.name
+    text = f"{admission.call.type.resource} {quote(name)} is forbidden: {problem}"
+    return Failure(403, "Forbidden", text, group=kind.group, kind=kind.plural, name=name)
 
 
-# ------------------------------------------------------------------------ question and reply
+# ------------------------------------------------------------------------- question and reply
 
 
-def _reply(admission: PendingWrite, key: str, webhook: Json) -> Mapping[str, Any]:
-    key = f"{key}/{admission.operation}"
-    replies = admission.call.draws.replies
-    if key not in replies:
-        raise WebhookNeeded(key, {"webhook": webhook, "review": _review(admission)})
-    reply: Mapping[str, Any] = replies[key]
-    return reply
-
-
-def _review(admission: PendingWrite) -> Json:
-    call, kind = admission.call, admission.call.type.kind
-    subject = admission.obj or admission.old or {}
-    named = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-    resource = {"group": kind.group, "version": kind.version, "resource": kind.plural}
-    request: Json = {
-        "uid": call.draws.uid(),
-        "kind": named,
-        "resource": resource,
-        "requestKind": named,
-        "requestResource": resource,
-        "name": (subject.get("metadata") or {}).get("name", ""),
-        "operation": admission.operation,
-        "userInfo": {"username": call.user.name, "groups": list(call.user.groups)},
-        "object": admission.obj,
-        "oldObject": admission.old,
-        "dryRun": call.dry_run,
-        "options": None,
-    }
-    if kind.namespaced:
-        request["namespace"] = call.route.namespace
-    if admission.subresource:
-        request["subResource"] = request["requestSubResource"] = admission.subresource
-    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
-
-
-def _allowed(reply: Mapping[str, Any], webhook: Json) -> Any:
-    """Return the patch of a reply that allows the write, or None if it has none.
-
-    Raise if the webhook denied the write, or if it failed and its failurePolicy is not Ignore.
-    """
-    response = reply.get("response")
-    if not isinstance(response, Mapping):
+def _ask(admission: PendingWrite, invocation: _Invocation, *, mutating: bool) -> Verdict | None:
+    """Return the verdict of a webhook that allows the write; None if it failed and may be ignored."""
+    webhook = invocation.webhook
+    if admission.call.dry_run and webhook.get("sideEffects") not in _SAFE:
+        raise bad_request(f"admission webhook {quote(webhook['name'])} does not support dry run")
+    try:
+        verdict = _verdict(admission, invocation, mutating=mutating)
+    except ReviewError as error:
         if webhook.get("failurePolicy", "Fail") == "Ignore":
             return None
-        problem = reply.get("error") or "expected response.uid and response.allowed"
-        raise internal(f'failed calling webhook "{webhook["name"]}": {problem}')
-    if not response.get("allowed"):
-        raise _denied(response.get("status") or {}, webhook["name"])
-    return response.get("patch")
+        raise _uncallable(webhook, str(error)) from None
+    admission.call.warn(*verdict.warnings)
+    if not verdict.allowed:
+        raise Denial(webhook["name"], verdict.status)
+    return verdict
 
 
-def _denied(status: Mapping[str, Any], name: str) -> Failure:
-    said = f'admission webhook "{name}" denied the request'
-    message = status.get("message") or status.get("reason")
-    text = f"{said}: {message}" if message else f"{said} without explanation"
-    code = status.get("code")
-    return Failure(
-        code if isinstance(code, int) and 400 <= code <= 599 else 400,
-        str(status.get("reason") or ""),
-        text,
-        details=False,
-    )
+def _uncallable(webhook: Json, problem: str) -> Failure:
+    return internal_error(f"failed calling webhook {quote(webhook['name'])}: {problem}")
 
 
-def _patched(obj: Json, patch: str, webhook: Json) -> Json:
+def _verdict(admission: PendingWrite, invocation: _Invocation, *, mutating: bool) -> Verdict:
+    webhook, draws = invocation.webhook, admission.call.draws
+    request = review_request(admission, invocation.seen_as)
+    request["object"] = seen(admission, admission.obj, invocation.seen_as)
+    request["oldObject"] = seen(admission, admission.old, invocation.seen_as)
+    accepts = webhook.get("admissionReviewVersions") or _VERSIONS
+    version = next((each for each in accepts if each in _VERSIONS), "v1")
+    key = _question_key(admission, invocation, mutating=mutating)
+    asked, uid = draws.reviews.get(key, (None, ""))
+    if key not in draws.replies or asked != request:
+        uid = draws.ask(key, request)
+        question: Json = {"webhook": webhook, "review": review_of(request, uid, version)}
+        service = (webhook.get("clientConfig") or {}).get("service")
+        if service is not None:
+            question["service"] = resolve(admission.call.core.store, service)
+        raise WebhookNeeded(key, question)
+    return accepted(draws.replies[key], uid, version, mutating=mutating)
+
+
+def _question_key(admission: PendingWrite, invocation: _Invocation, *, mutating: bool) -> str:
+    """Return the name of a question: a webhook is asked about each object, and maybe twice."""
+    metadata = (admission.old or admission.obj or {}).get("metadata") or {}
+    phase = f"admit{int(admission.again)}" if mutating else "check"
+    return f"{invocation.key}/{phase}/{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+class Denial(Failure):
+    """The refusal of a webhook: its own Status, with the name of the webhook in the message."""
+
+    def __init__(self, webhook: str, status: Mapping[str, Any]) -> None:
+        said = f"admission webhook {quote(webhook)} denied the request"
+        explanation = status.get("message") or status.get("reason")
+        text = f"{said}: {explanation}" if explanation else f"{said} without explanation"
+        code = status.get("code")
+        code = code if isinstance(code, int) and 400 <= code <= 999 else 400
+        super().__init__(code, str(status.get("reason") or ""), text)
+        self._status = status
+
+    def to_json(self) -> Json:
+        """Return the Status object."""
+        shown: Json = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": self._status.get("metadata") or {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        sent = {**self._status, "code": self.code}
+        shown.update({name: sent[name] for name in _STATUS_FIELDS if sent.get(name)})
+        return shown
+
+
+# ------------------------------------------------------------------------- patches
+
+
+def _operations(verdict: Verdict, webhook: Json) -> list[Any]:
+    """Return the operations of the patch in a reply; raise if it is not one."""
+    if verdict.patch is None:
+        return []
+    problem = ""
+    operations: Any = None
     try:
-        changed: Json = apply_json_patch(obj, decode(b64decode(patch)))
-    except (ValueError, JsonPatchError) as error:
-        raise internal(f'failed calling webhook "{webhook["name"]}": {error}') from None
-    return changed
+        operations = decode(verdict.patch)
+    except ValueError as error:
+        problem = str(error)
+    if not problem and not isinstance(operations, list):
+        said = json_kind(operations)
+        problem = f"json: cannot unmarshal {said} into Go value of type jsonpatch.Patch"
+    if problem:
+        problem = f"received undecodable patch in webhook response: {problem}"
+    elif operations and verdict.patch_type != "JSONPatch":
+        problem = f"unsupported patch type {quote(verdict.patch_type)}"
+    if not problem:
+        return list(operations)
+    if webhook.get("failurePolicy", "Fail") == "Ignore":
+        return []
+    raise _uncallable(webhook, problem)
+
+
+def _patch(admission: PendingWrite, invocation: _Invocation, operations: list[Any]) -> bool:
+    """Apply a patch to the object; return whether it has changed."""
+    if admission.obj is None:
+        name = quote(invocation.webhook["name"])
+        raise internal_error(
+            f"admission webhook {name} attempted to modify the object, which is not supported for "
+            "this operation"
+        )
+    shown = seen(admission, admission.obj, invocation.seen_as)
+    try:
+        changed = apply_json_patch(shown, operations)
+        obj = redecoded(admission, unseen(admission, changed, invocation.seen_as))
+    except (JsonPatchError, DecodeError) as error:
+        raise internal_error(str(error)) from None
+    is_changed = not identical(obj, admission.obj)
+    admission.obj = obj
+    return is_changed

@@ -10,6 +10,8 @@
     adapters, schema_types         values and types of ``self``, from the schema
     program                        all of these steps: ``compile_rule``, ``Program.evaluate``
     functions                      the functions that rules can call
+    admission_program              expressions of admission: other variables, a budget
+    admission_types, patch_values  the types of their variables; the objects that mutations build
 
 This is an interpreter of its own, because the Python libraries for CEL lack the Kubernetes
 functions and do not refuse a rule for an undefined field, and because the error messages of

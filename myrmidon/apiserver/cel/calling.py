@@ -70,7 +70,7 @@ def _complaint(name: str, kinds: list[str]) -> str:
     if name in _ONLY_NAME:
         return f"{NO_OVERLOAD}: {name}"
     if name.startswith("_") and name != INDEX:
-        known = any(overload.args[0].kind == kinds[0] for overload in FUNCTIONS[name])
+        known = any(overload.args[0].kind == kinds[0] for overload in FUNCTIONS.get(name, ()))
         return NO_OVERLOAD if known or kinds[0] in _RECEIVERS else f"{NO_OVERLOAD}: {name}"
     shown = ", ".join(RUNTIME_NAMES.get(kind, kind) for kind in kinds)
     return f"{NO_OVERLOAD}: {name}({shown})"

@@ -90,12 +90,16 @@ def check(
     tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, DeclaredType]
 ) -> tuple[Checked, list[Issue]]:
     """Infer the type of every expression; return the result and the errors."""
-    checker = _Checker(tree, variables, objects)
+    checker = Checker(tree, variables, objects)
     checker.check(tree)
     return checker.checked, checker.issues
 
 
-class _Checker:
+class Checker:
+    """Infers the types of one expression, and collects its errors."""
+
+    functions: Mapping[str, tuple[Overload, ...]] = FUNCTIONS
+
     def __init__(
         self, tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, DeclaredType]
     ) -> None:
@@ -215,20 +219,20 @@ class _Checker:
             return self._resolve(call, call.function.removeprefix("."), args, method=False)
         prefix = qualified_name(call.target)
         name = f"{prefix}.{call.function}".removeprefix(".")
-        if prefix and name in FUNCTIONS:
+        if prefix and name in self.functions:
             self.checked.namespaced[id(call)] = name
             return self._resolve(call, name, args, method=False)
         target = self.check(call.target)
         return self._resolve(call, call.function, (target, *args), method=True)
 
     def _resolve(self, call: CallExpr, name: str, args: tuple[Type, ...], *, method: bool) -> Type:
-        if name not in FUNCTIONS:
+        if name not in self.functions:
             return self._undeclared(call, call.function if method else name)
         if name in (AND, OR):
             return self._logical(call, args)
         result: Type | None = None
         fitting: list[Overload] = []
-        for overload in FUNCTIONS[name]:
+        for overload in self.functions[name]:
             if overload.method != method:
                 continue
             fresh = {letter: self._new_param() for letter in overload.params}

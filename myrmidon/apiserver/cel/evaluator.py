@@ -79,7 +79,7 @@ class Evaluator:
         self._slots = dict(slots)
         self._objects = objects
         self._adapters = Adapters()
-        self.frame_size = len(slots)
+        self.frame_size = max(slots.values(), default=-1) + 1
 
     def compile(self, expr: Expr) -> Run:
         """Return the function that evaluates an expression."""

@@ -8,6 +8,7 @@ scale subresources        scale; binding, tokens; ``containers`` for logs and ex
 eviction                  eviction of a pod under its disruption budget
 reviews                   access and token reviews
 bodies options selectors  read the body, the query options and the selectors of a request
+warning_headers           the Warning headers of a response
 tables managed_fields     responses as tables; field ownership after a write
 """
 

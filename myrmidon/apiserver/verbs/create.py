@@ -34,12 +34,15 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     """Create a decoded object; also used by a PUT or apply of an object that does not exist."""
     meta = obj.setdefault("metadata", {})
     check_namespace(call, meta)
-    _name(call, meta)
     call.warn(*drop_duplicate_owners(meta))
     if not applied:
         managed_fields.begin(call, obj)
-    obj = run_mutating(PendingWrite(call, "CREATE", obj, None)) or obj
-    meta = obj["metadata"]
+    admitted = run_mutating(PendingWrite(call, "CREATE", obj, None))
+    if admitted is not None and admitted is not obj:
+        obj = admitted
+        meta = obj["metadata"]
+        check_namespace(call, meta)
+    _name(call, meta)
     _fill(call, obj)
     call.warn(*drop_duplicate_owners(meta, admitted=True))
     call.type.strategy.prepare_create(obj)

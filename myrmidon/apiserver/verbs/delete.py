@@ -12,7 +12,7 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
-from myrmidon.apiserver.admission.steps import run_validating
+from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.failures import bad_request, conflict
@@ -70,7 +70,13 @@ def read_options(call: Call) -> DeleteOptions:
         dry_run=bool(raw.get("dryRun")),
     )
     call.dry_run = options.dry_run
+    call.delete_options = {name: raw[name] for name in _OPTION_NAMES if raw.get(name)}
     return options
+
+
+_OPTION_NAMES = (
+    "gracePeriodSeconds", "preconditions", "orphanDependents", "propagationPolicy", "dryRun"
+)  # fmt: skip
 
 
 _OPTION_TYPES: dict[str, tuple[type, ...]] = {
@@ -130,26 +136,59 @@ def delete(call: Call) -> tuple[Record, bool]:
 
 
 def delete_collection(call: Call) -> ListPage:
-    """Delete the objects that the query selects; return them as they were before."""
+    """Delete the objects that the query selects, one after the other; return them as they were before.
+
+    Admission is asked about each of them.  While the request waits for the reply of a webhook, the
+    objects before are deleted already, as on the real server; the run after that goes on from there.
+    """
     options = read_options(call)
-    page = list_page(call)
-    if isinstance(page, WaitFor):
-        raise page.failure
-    for record in page.records:
-        delete_record(call, record, options)
-    return page
+    if call.draws.collection is None:
+        page = list_page(call)
+        if isinstance(page, WaitFor):
+            raise page.failure
+        call.draws.collection = page, list(page.records)
+    page, waiting = call.draws.collection
+    sent = call.delete_options
+    while waiting:
+        call.delete_options = sent
+        current = call.core.store.get(call.type.stored_as, waiting[0].key)
+        if current is not None:
+            delete_record(call, current, options)
+        del waiting[0]
+    found: ListPage = page
+    return found
 
 
-def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
+def _admit(call: Call, old: Json, grace: int | None) -> None:
+    """Run all admission steps; they see the grace period that the object gets."""
+    if grace is not None:
+        call.delete_options = {**(call.delete_options or {}), "gracePeriodSeconds": grace}
+    run_mutating(PendingWrite(call, "DELETE", None, old))
+    run_validating(PendingWrite(call, "DELETE", None, old))
+
+
+def _is_under_way(strategy: Strategy, old: Json, options: DeleteOptions) -> bool:
+    """Whether the object is already being deleted, and this delete changes nothing about that."""
+    present = old["metadata"].get("deletionGracePeriodSeconds")
+    if not old["metadata"].get("deletionTimestamp") or not present:
+        return False
+    wanted = strategy.grace_seconds(old, options.grace_seconds)
+    return wanted is not None and wanted >= present
+
+
+def delete_record(
+    call: Call, record: Record, options: DeleteOptions, *, admit: bool = True
+) -> tuple[Record, bool]:
     """Delete an object, or mark it if a finalizer or a grace period keeps it.
 
-    Return the object, and whether it was removed.
+    Return the object, and whether it was removed.  ``admit``: ask the admission steps.
     """
     old = representation.shown(call.type, record)
-    call.warn(*call.type.strategy.delete_warnings(options.policy))
-    run_validating(PendingWrite(call, "DELETE", None, old))
-    _check_preconditions(call, old, options)
     strategy = call.type.strategy
+    call.warn(*strategy.delete_warnings(options.policy))
+    _check_preconditions(call, old, options)
+    if admit and not _is_under_way(strategy, old, options):
+        _admit(call, old, strategy.grace_seconds(old, options.grace_seconds))
     obj: Json = {**old, "metadata": copy(old["metadata"])}
     meta = obj["metadata"]
     _set_finalizers(meta, options, strategy)

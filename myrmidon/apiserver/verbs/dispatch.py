@@ -26,6 +26,7 @@ from myrmidon.apiserver.verbs.reviews import is_review, review
 from myrmidon.apiserver.verbs.subresources import action
 from myrmidon.apiserver.verbs.tables import table_of_object, table_of_page, table_of_scale
 from myrmidon.apiserver.verbs.update import replace
+from myrmidon.apiserver.verbs.warning_headers import warning_headers
 from myrmidon.apiserver.verbs.watch import open_watch
 from myrmidon.apiserver.wire.negotiation import (
     PLAIN,
@@ -68,23 +69,14 @@ def _unsupported(call: Call) -> Failure:
 
 def failed(failure: Failure, warnings: Iterable[str] = (), form: Form = PLAIN) -> HttpResponse:
     """Return a failure as a response."""
-    headers = [("content-type", form.content_type), *_warnings(warnings)]
+    headers = [("content-type", form.content_type), *warning_headers(warnings)]
     if failure.retry_after is not None:
         headers.append(("retry-after", str(failure.retry_after)))
     return HttpResponse(failure.code, tuple(headers), encode(form, failure.to_json()))
 
 
 def _headers(call: Call, form: Form) -> tuple[tuple[str, str], ...]:
-    return (("content-type", form.content_type), *_warnings(call.warnings))
-
-
-def _warnings(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
-    return (("warning", f"299 - {_quoted(text)}") for text in texts)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{escaped}"'
+    return (("content-type", form.content_type), *warning_headers(call.warnings))
 
 
 def _object(call: Call, form: Form, record: Record, status: int = 200) -> HttpResponse:

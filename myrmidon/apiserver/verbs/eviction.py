@@ -40,7 +40,7 @@ def evict(call: Call, options: dict[str, Any]) -> None:
     if taken is not None and not call.dry_run:
         found = call.core.registry.find("policy", "v1", "poddisruptionbudgets")
         write_status(call, found, budgets[0], taken)
-    delete_record(call, record, how)
+    delete_record(call, record, how, admit=False)  # the eviction was admitted
 
 
 def _is_undisturbed(pod: Json) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
+from myrmidon.apiserver.admission.steps import run_mutating
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
-from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.catalog.types import schema_of
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import (
@@ -45,7 +46,7 @@ from myrmidon.apiserver.verbs.managed_fields import manager_of, set_entries
 from myrmidon.apiserver.verbs.options import read_write_options
 from myrmidon.apiserver.verbs.patch import read_patch_options
 from myrmidon.apiserver.verbs.patch_documents import APPLY, patch_failure, patched
-from myrmidon.apiserver.verbs.update import check_name, check_uid, update
+from myrmidon.apiserver.verbs.update import SubresourceView, check_name, check_uid, update
 
 SCALE = Kind("autoscaling", "v1", "Scale", "scales")
 
@@ -120,6 +121,10 @@ def _check_type(document: Any) -> None:
 
 def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json:
     """Write the replicas of a Scale, and their owners, to the object; return the new Scale."""
+    old = representation.shown(call.type, record)
+    scale = {**scale, "apiVersion": SCALE.api_version, "kind": SCALE.kind}
+    pending = PendingWrite(call, "UPDATE", scale, scale_of(call, old), "scale", SCALE)
+    scale = run_mutating(pending) or scale
     replicas = scale["spec"].get("replicas", 0)
     if not call.type.custom:
         causes = validate_contents(scale["metadata"])
@@ -127,7 +132,6 @@ def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json
             raise invalid_object("Scale", "autoscaling", call.route.name, causes)
     if replicas < 0:
         raise _negative(call, replicas)
-    old = representation.shown(call.type, record)
     version = scale["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
     obj: Json = copy_json(old)
     _put(obj, _paths(call).replicas, replicas)
@@ -135,7 +139,8 @@ def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json
     before = old["metadata"].get("managedFields")
     api_version = call.type.kind.api_version
     set_entries(obj, from_scale(before, entries, api_version, _replicas_paths(call)))
-    updated = update(call, record, obj, "scale", applied=True)
+    view = SubresourceView(SCALE, lambda shown: scale_of(call, shown))
+    updated = update(call, record, obj, "scale", applied=True, view=view)
     return scale_of(call, representation.shown(call.type, updated))
 
 

@@ -8,9 +8,10 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, split_api_version
 from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.api.values.timestamps import write_time
+from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.auth.account_tokens import BOUND, ISSUER
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
-from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.catalog.types import schema_of
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import (
@@ -71,6 +72,15 @@ def _named_body(call: Call, kind: Kind) -> Json:
     return body
 
 
+def _admitted(call: Call, kind: Kind, body: Json) -> Json:
+    """Run the admission steps for a body of another kind; return it as they left it."""
+    body = {**body, "apiVersion": kind.api_version, "kind": kind.kind}
+    subresource = call.route.subresource
+    body = run_mutating(PendingWrite(call, "CREATE", body, None, subresource, kind)) or body
+    run_validating(PendingWrite(call, "CREATE", body, None, subresource, kind))
+    return body
+
+
 def _created(call: Call, answer: Json) -> HttpResponse:
     form = negotiate(call.request.headers.get("accept", ""), call.route.verb, custom=False)
     return HttpResponse(201, (("content-type", form.content_type),), encode(form, answer))
@@ -79,7 +89,8 @@ def _created(call: Call, answer: Json) -> HttpResponse:
 def _bind(call: Call) -> HttpResponse:
     """Assign a pod to a node, as a scheduler does."""
     read_write_options(call, "CreateOptions")
-    target = _named_body(call, _BINDING).get("target") or {}
+    binding = _admitted(call, _BINDING, _named_body(call, _BINDING))
+    target = binding.get("target") or {}
     if target.get("kind") not in (None, "", "Node"):
         known = 'supported values: "Node", "<empty>"'
         raise internal(f"target.kind: Unsupported value: {quote(target['kind'])}: {known}")
@@ -112,7 +123,8 @@ def _bind(call: Call) -> HttpResponse:
 def _evict(call: Call) -> HttpResponse:
     """Evict a pod, if its disruption budget allows it."""
     read_write_options(call, "CreateOptions")
-    options: dict[str, Any] = _named_body(call, _EVICTION).get("deleteOptions") or {}
+    eviction = _admitted(call, _EVICTION, _named_body(call, _EVICTION))
+    options: dict[str, Any] = eviction.get("deleteOptions") or {}
     call.dry_run = call.dry_run or bool(options.get("dryRun"))
     evict(call, options)
     return _created(call, _SUCCESS)
@@ -164,6 +176,7 @@ def _token(call: Call) -> HttpResponse:
     read_write_options(call, "CreateOptions")
     body = _body(call, _TOKEN_REQUEST)
     check_namespace(call, body["metadata"])
+    body = _admitted(call, _TOKEN_REQUEST, body)
     name = body["metadata"].get("name")
     if name and name != call.route.name:
         problem = "must match the service account name if specified"

@@ -6,7 +6,11 @@ and stores it.  An object that did not change is not written and keeps its resou
 update that leaves a deleted object without finalizers removes the object instead.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Call, PendingWrite
@@ -39,6 +43,13 @@ _REGISTRY = {
 }
 # Only the server writes these fields; the values that a client sends are replaced.
 _KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+class SubresourceView(NamedTuple):
+    """Another kind in which objects are read and written, such as a Scale."""
+
+    kind: Kind
+    of: Callable[[Json], Json]
 
 
 def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
@@ -116,18 +127,21 @@ def update(
     *,
     applied: bool = False,
     always: bool = False,
+    view: SubresourceView | None = None,
 ) -> Record:
     """Store ``obj``, a private copy, as the new state of a record.
 
     ``applied``: its managedFields are already computed.  ``always``: write it even if nothing
-    changed.
+    changed.  ``view``: what the client writes is a view of the object (a Scale), which admission
+    sees; its mutating steps have run already.
     """
     old = representation.shown(call.type, record)
     meta, old_meta = obj["metadata"], old["metadata"]
     if not applied:
         managed_fields.carry(call, obj, old, subresource)
-    obj = run_mutating(PendingWrite(call, "UPDATE", obj, old, subresource)) or obj
-    meta = obj["metadata"]
+    if view is None:
+        obj = run_mutating(PendingWrite(call, "UPDATE", obj, old, subresource)) or obj
+        meta = obj["metadata"]
     check_version(call, meta, record)
     _restore(meta, old_meta)
     call.warn(*drop_duplicate_owners(meta, admitted=True))
@@ -138,14 +152,24 @@ def update(
     if causes:
         raise call.invalid(obj, call.route.name, causes)
     call.warn(*call.type.strategy.warnings(obj, old))
-    run_validating(PendingWrite(call, "UPDATE", obj, old, subresource))
     meta["resourceVersion"] = str(record.revision)
+    _validate(call, obj, old, subresource, view)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
     value = None if call.type.is_storage else stored_form(call, obj)
     if identical(obj if value is None else value, record.value) and not always:
         return record
     return commit(call, record.key, obj, value)
+
+
+def _validate(
+    call: Call, obj: Json, old: Json, subresource: str, view: SubresourceView | None
+) -> None:
+    if view is None:
+        run_validating(PendingWrite(call, "UPDATE", obj, old, subresource))
+        return
+    shown = view.of(obj), view.of(old)
+    run_validating(PendingWrite(call, "UPDATE", *shown, subresource, view.kind))
 
 
 def check_version(call: Call, meta: Json, record: Record) -> None:

@@ -30,14 +30,14 @@ def in_process_configurations(subjects: Iterable[Subject]) -> list[Json]:
 
 def asking(
     dispatch: Callable[[], WebhookDispatch | None],
-) -> Callable[[Mapping[str, Any]], Awaitable[Json]]:
+) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
     """Return the function that calls a webhook of the process that runs at that moment.
 
     ``dispatch`` returns None if no process is there to answer.  Webhooks at other addresses are
     called over HTTP.
     """
 
-    async def ask_in_process(question: Mapping[str, Any]) -> Json:
+    async def ask_in_process(question: Mapping[str, Any]) -> Any:
         webhook = question["webhook"]
         url = urlsplit((webhook.get("clientConfig") or {}).get("url") or "")
         if f"{url.scheme}://{url.netloc}" != _BASE:

@@ -10,6 +10,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     problems,
     subdomain,
 )
+from myrmidon.apiserver.builtin.validation.expressions import check_conditions
 from myrmidon.apiserver.causes import duplicate, invalid, required
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import label1035_problems
@@ -64,6 +65,8 @@ def _check_webhook(field: str, webhook: Json) -> Iterator[StatusCause]:
     for name in ("namespaceSelector", "objectSelector"):
         yield from label_selector(f"{field}.{name}", webhook.get(name, {}))
     yield from _check_client(f"{field}.clientConfig", webhook.get("clientConfig", {}))
+    conditions = webhook.get("matchConditions") or ()
+    yield from check_conditions(f"{field}.matchConditions", conditions, params=False)
     yield from _check_versions(f"{field}.admissionReviewVersions", webhook)
 
 
