@@ -41,6 +41,7 @@ scenarios       the decorator, and scenarios of controllers
 Many runs:
 
 simulating      ``simulate``: one run, compared with its references
+same_time       runs of a controller that plans work for later end at the same virtual time
 references      runs without faults, which all others are compared with
 start_states    worlds that a new process meets although no process left them so
 world_plans     faults that belong to no single write or event

@@ -46,12 +46,15 @@ def execute(
     start_state: StartState | None = None,
     masks: Masks | None = None,
     worlds: ReadyWorlds | None = None,
+    until: float | None = None,
 ) -> SimulationResult:
     """Run a scenario once.  The same arguments give the same result, with the same trace.
 
     ``jitter``: answers take a random time up to so many seconds (from the seed), which makes another
     schedule.  ``start_state``: changes the world before the controllers start.  ``masks``: what is
     left out of the end state.  ``worlds``: the children that the references left, for O8.
+    ``until``: the virtual time at which the run ends, or later if its controllers have not settled by
+    then; None for as soon as they have.
     """
     with silence(), _quick():
         run = Run(plan, seed, namespace, actors)
@@ -61,7 +64,7 @@ def execute(
         )
         result.jitter = jitter
         try:
-            run.loop.run_until_complete(_played(run, body, result))
+            run.loop.run_until_complete(_played(run, body, result, until))
             judge(run, result, masks or Masks(), worlds)
         finally:
             run.close()
@@ -72,7 +75,7 @@ def execute(
     return result
 
 
-async def _played(run: Run, body: Body, result: SimulationResult) -> None:
+async def _played(run: Run, body: Body, result: SimulationResult, until: float | None) -> None:
     try:
         await body(Simulation(run))
     except NotSettledInTimeError as error:
@@ -89,11 +92,15 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
     if has_outage(run.plan):
         run.heal(outages=False)
         await _recovered(run)
-        run.recovery.in_outage = run.objects()
+        await _played_out(run, until)
+        run.recovery.in_outage, result.outage_seconds = run.objects(), run.loop.time()
     run.heal()
     run.recovery.healed_from, run.recovery.healed_at = len(run.trace.commits), run.loop.time()
     run.note("simulation", "all faults are over")
     settled = await _recovered(run)
+    run.recovery.recovered_from = len(run.trace.commits)
+    settled = settled and await _played_out(run, until)
+    result.is_timed = run.is_timed
     run.at_rest_from = len(run.trace.commits)
     run.recovery.rests_from = len(run.trace.entries)
     result.virtual_seconds = run.loop.time()
@@ -114,6 +121,14 @@ async def _recovered(run: Run) -> bool:
         await run.advance(_STALL_SECONDS)
     elif any(fault.action.kind in _BLIND for fault in run.plan):
         await run.advance(_RECOVERY_SECONDS)
+    return await run.settle(SETTLE_SECONDS_MAX)
+
+
+async def _played_out(run: Run, until: float | None) -> bool:
+    """Let what the controllers have planned happen, until a time; return whether they settled."""
+    if until is None or until <= run.loop.time():
+        return True
+    await run.advance(until - run.loop.time())
     return await run.settle(SETTLE_SECONDS_MAX)
 
 

@@ -23,6 +23,8 @@ class Recovery:
     healed_at: float = 0.0
     healed_from: int = 0
     """The number of commits before all faults were over."""
+    recovered_from: int = 0
+    """The number of commits before the controllers had settled after all faults."""
     rests_from: int = 0
     """The number of entries of the trace before the controllers had to be at rest."""
     allowed_seconds: float = RECOVERY_SECONDS

@@ -31,6 +31,7 @@ from myrmidon.testing.simulation.loop import SimulationLoop
 QUIET_SECONDS = 40.0
 """A plain program that has not written for so long counts as settled."""
 _AT_REST = ("resync", "schedule")
+_BACKOFF_SECONDS_MAX = 600.0
 
 Make: TypeAlias = Callable[[], Any]
 
@@ -79,6 +80,17 @@ class ManagerProgram:
             times.append(loop.next_timer())
         return min(times, default=None)
 
+    def has_plans(self, now: float) -> bool:
+        """Whether a pass is planned for later: a schedule, or a ``Wait`` longer than any backoff."""
+        for each in self.manager.loops:
+            for turn in each.pool.queue.owed():
+                relations = {cause.relation for cause in turn.causes}
+                if "schedule" in relations:
+                    return True
+                if "timer" in relations and turn.due_at - now > _BACKOFF_SECONDS_MAX:
+                    return True
+        return False
+
     def stop(self) -> None:
         """Begin the shutdown of the manager."""
         self.manager.stop()
@@ -117,6 +129,11 @@ class PlainProgram:
         self._stopped = True
         if self._task is not None:
             self._task.cancel()
+
+    def has_plans(self, now: float) -> bool:
+        """Return False: what the object has planned cannot be seen."""
+        del now
+        return False
 
     def due_at(self, loop: SimulationLoop) -> float | None:
         """Ask the object, if it knows."""

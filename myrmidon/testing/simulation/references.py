@@ -5,6 +5,7 @@
   controller that was down sees them so.  All must end alike (O3); their counts of created and deleted
   objects are the limits of O4.  If the user makes steps without a rest between them, the scenario with
   rests is part of it: a quicker controller sees it so.
+- A scenario in which work is planned for later is compared at the same virtual time (``same_time``).
 - A plan in which the user or another client changes what is wanted is compared with a run in which the
   same changes are made at rest, between the same steps of the scenario.
 """
@@ -26,13 +27,21 @@ from myrmidon.testing.simulation.oracles.endings import (
 from myrmidon.testing.simulation.outages import affected
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
+from myrmidon.testing.simulation.same_time import (
+    HORIZON_SECONDS,
+    PLAIN_HORIZON_SECONDS,
+    compared_later,
+    counted_kinds,
+    is_timed,
+)
 from myrmidon.testing.simulation.scenarios import Scenario
 from myrmidon.testing.simulation.triggers import Moment, end, step, time, write
-from myrmidon.testing.simulation.user import HELD_CREATE, PACED
+from myrmidon.testing.simulation.user import HELD_CREATE, PACED, SLOW
 
 COALESCED_MAX = 8
 _UNSETTLING = frozenset({"user", "namespace", "monkey", "crd"})  # faults that explain other counts
 _JUMP_SECONDS = 7200.0
+_SAME_TIME_SECONDS = 30.0
 _STORM_FACTOR, _STORM_PER_FAULT, _STORM_BASE = 3, 60, 60
 
 
@@ -43,17 +52,51 @@ class References:
         self.scenario, self.seed = scenario, seed
         self.masks = Masks()
         self.worlds = ReadyWorlds()
-        self.main = scenario.run(seed=seed)
-        self.runs = 1
-        self._wanted: dict[tuple[PlannedFault, ...], SimulationResult] = {}
+        self.until: float | None = None
+        """The virtual time at which all runs end, if the scenario depends on it."""
+        self.counted: frozenset[str] = frozenset()
+        """The kinds whose counts depend on the time."""
+        self.runs = 0
+        self.main = self._reference(masked=False)
+        self._wanted: dict[tuple[Plan, float | None], SimulationResult] = {}
         self._timed: frozenset[str] | None = None
         self.failures: list[SimulationFailure] = list(self.main.failures)
         self.envelope: dict[tuple[str, str], tuple[int, int]] = {}
         self.hasty_envelope: dict[tuple[str, str], tuple[int, int]] = {}
         """For runs in which the first edit came before the controllers had done their work."""
         if self.main.finished and not self.failures:
+            self._play_out()
             self._mask()
             self._envelop()
+
+    def _reference(
+        self,
+        plan: Plan = Plan(),  # noqa: B008 - a value
+        seed: int | None = None,
+        until: float | None = None,
+        *,
+        masked: bool = True,
+    ) -> SimulationResult:
+        """Run the scenario without faults that have to be survived."""
+        self.runs += 1
+        return self.scenario.run(
+            plan, self.seed if seed is None else seed, until=until or self.until,
+            masks=self.masks if masked else None,
+        )  # fmt: skip
+
+    def _play_out(self) -> None:
+        """Let all runs end at the same time, if that makes a difference."""
+        early = self.main
+        if not early.is_timed and not self.facts.is_plain:
+            return
+        horizon = HORIZON_SECONDS if early.is_timed else PLAIN_HORIZON_SECONDS
+        until = early.virtual_seconds + horizon
+        late = self._reference(until=until, masked=False)
+        if not is_timed(early, late):
+            return
+        slow = self._reference(Plan(skipped_edits=(SLOW,)), until=until, masked=False)
+        self.until, self.main, self.failures = until, late, list(late.failures)
+        self.counted = counted_kinds(iter((early, late, slow)))
 
     @property
     def facts(self) -> Facts:
@@ -63,8 +106,7 @@ class References:
 
     def _mask(self) -> None:
         """Mask the fields in which two seeds differ."""
-        other = self.scenario.run(seed=self.seed + 1)
-        self.runs += 1
+        other = self._reference(seed=self.seed + 1, masked=False)
         for role in sorted({*self.main.end, *other.end}):
             if role not in self.main.end or role not in other.end:
                 self.masks.kinds |= {role.partition(" ")[0]}
@@ -72,19 +114,14 @@ class References:
                 for path in differing_paths(self.main.end[role], other.end[role]):
                     self.masks.paths.add((role, path))
         if self.masks.paths or self.masks.kinds:
-            self.main = self.scenario.run(seed=self.seed, masks=self.masks)
-            self.runs += 1
+            self.main = self._reference()
         self.worlds = self.main.ready
 
     def _envelop(self) -> None:
         found = [self.main]
         paces = ((PACED,),) if self.facts.hasty else ()
         for skipped in (*paces, *_subsets(self.facts.edits)):
-            result = self.scenario.run(
-                Plan(skipped_edits=skipped), seed=self.seed, masks=self.masks
-            )
-            self.runs += 1
-            compare_ends(result, self.main.end, "O3")
+            result = self._coalesced(skipped)
             self.failures += result.failures
             found.append(result)
             self.worlds.loose |= result.ready.loose
@@ -92,6 +129,17 @@ class References:
                 self.worlds.children.setdefault(key, children)
         self.envelope = envelope_of(found)
         self.hasty_envelope = envelope_of([*found, *self._without_beginnings()])
+
+    def _coalesced(self, skipped: tuple[int, ...]) -> SimulationResult:
+        """Run the scenario with edits coalesced, and compare its end by O3."""
+
+        def run_until(until: float | None) -> SimulationResult:
+            result = self._reference(Plan(skipped_edits=skipped), until=until)
+            if result.finished:
+                compare_ends(result, self._wanted_at((), result.virtual_seconds).end, "O3")
+            return result
+
+        return compared_later(run_until, self.until)
 
     def _without_beginnings(self) -> Iterator[SimulationResult]:
         """Return runs in which objects are created as their first edits leave them.
@@ -103,11 +151,9 @@ class References:
         if not edits:
             return
         for skipped in dict.fromkeys(((HELD_CREATE,), (HELD_CREATE, *range(edits - 1)))):
-            self.runs += 1
             with suppress(Exception):
-                result = self.scenario.run(Plan(skipped_edits=skipped), self.seed, masks=self.masks)
-                if result.finished and not result.failures:
-                    compare_ends(result, self.main.end, "O3")
+                result = self._coalesced(skipped)
+                if result.finished and {one.oracle for one in result.failures} <= {"O3"}:
                     self.failures += result.failures
                     yield result
 
@@ -116,12 +162,16 @@ class References:
     def run(self, plan: Plan, seed: int | None = None, jitter: float = 0.0) -> SimulationResult:
         """Run the scenario under a plan and compare it with its reference."""
         plan = self.resolved(plan)
-        result = self.scenario.run(
-            plan, self.seed if seed is None else seed, jitter=jitter, masks=self.masks,
-            worlds=self.worlds,
-        )  # fmt: skip
-        self.compare(result)
-        return result
+
+        def run_until(until: float | None) -> SimulationResult:
+            result = self.scenario.run(
+                plan, self.seed if seed is None else seed, jitter=jitter, masks=self.masks,
+                worlds=self.worlds, until=until,
+            )  # fmt: skip
+            self.compare(result)
+            return result
+
+        return compared_later(run_until, self.until)
 
     def resolved(self, plan: Plan) -> Plan:
         """Return the plan with triggers by state as numbers of writes in the main reference."""
@@ -155,9 +205,11 @@ class References:
             result.end = {role: obj for role, obj in result.end.items() if _kind(role) not in timed}
         compare_ends(result, expected)
         if result.in_outage is not None:
+            if self.until is not None:
+                expected = self.expected(result, result.outage_seconds)
             compare_outage(result, expected, affected(result.plan, self.facts.owners))
         if not kinds & _UNSETTLING and not timed:
-            compare_summaries(result, self._envelope_for(result))
+            compare_summaries(result, self._envelope_for(result), self.counted)
         self._check_storm(result)
 
     def _envelope_for(self, result: SimulationResult) -> dict[tuple[str, str], tuple[int, int]]:
@@ -172,8 +224,7 @@ class References:
         """
         if self._timed is None:
             jumped = Plan.of((time(0.0), clock(_JUMP_SECONDS)))
-            other = self.scenario.run(jumped, self.seed, masks=self.masks, worlds=self.worlds)
-            self.runs += 1
+            other = self._reference(jumped)
             ends = [
                 r
                 for r in sorted({*self.main.end, *other.end})
@@ -186,8 +237,8 @@ class References:
             self._timed = frozenset(map(_kind, (*ends, *counts)))
         return self._timed
 
-    def expected(self, result: SimulationResult) -> dict[str, Json]:
-        """Return the end that a run must lead to.
+    def expected(self, result: SimulationResult, at: float | None = None) -> dict[str, Json]:
+        """Return the end that a run must lead to, at the time of its end or at another one.
 
         What the user wants at the end depends on the order of the steps, so a step of the plan is
         made at the same place between the steps of the scenario, but at rest.
@@ -204,14 +255,20 @@ class References:
             for fault in result.plan
             if fault.action.kind == "namespace"
         )
-        if not wants:
-            return self.main.end
-        found = self._wanted.get(wants)
+        return self._wanted_at(wants, result.virtual_seconds if at is None else at).end
+
+    def _wanted_at(self, wants: tuple[PlannedFault, ...], at: float) -> SimulationResult:
+        """Return the reference with further steps of the user, at a time if that makes a difference."""
+        until: float | None = at
+        if self.until is None or at <= self.main.virtual_seconds + _SAME_TIME_SECONDS:
+            until = None
+        if not wants and until is None:
+            return self.main
+        key = (Plan(wants), until)
+        found = self._wanted.get(key)
         if found is None:
-            found = self.scenario.run(Plan(wants), self.seed, masks=self.masks, worlds=self.worlds)
-            self.runs += 1
-            self._wanted[wants] = found
-        return found.end
+            found = self._wanted[key] = self._reference(Plan(wants), until=until)
+        return found
 
     def _check_storm(self, result: SimulationResult) -> None:
         facts = result.facts

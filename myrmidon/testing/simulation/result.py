@@ -64,6 +64,10 @@ class SimulationResult:
     """For a reference: the children that each spec leads to (``oracles.conditions``)."""
     in_outage: dict[str, Json] | None = None
     """The objects while a part was broken for ever, normalised; None without an outage."""
+    outage_seconds: float = 0.0
+    """When ``in_outage`` was taken."""
+    is_timed: bool = False
+    """Whether passes were planned for later when the controllers had settled."""
     virtual_seconds: float = 0.0
     jitter: float = 0.0
     """The greatest latency of the schedule; 0 for the plain one."""

@@ -94,7 +94,7 @@ class Run:
         self.retained: dict[str, None] = {}
         self.ignored: list[str] = []
         self._awaiting: list[Monitor] = []
-        self.is_over = self.has_begun = False
+        self.is_over = self.has_begun = self.is_timed = False
         self.healing, self.recovery, self.schedule = (
             Healing(self),
             Recovery(),
@@ -331,6 +331,7 @@ class Run:
                 return False
             due_at = self._due_at()
             if due_at is None or due_at > max(started, self._changed_at) + IDLE_SECONDS:
+                self.is_timed = self.is_timed or self._has_plans()
                 return True
             if due_at <= self.loop.time():
                 due_at = self.loop.next_timer()
@@ -347,6 +348,10 @@ class Run:
             times.append(self.loop.next_timer())
         times.append(self._quiet_at())
         return min((at for at in times if at is not None), default=None)
+
+    def _has_plans(self) -> bool:
+        now = self.loop.time()
+        return any(one.program is not None and one.program.has_plans(now) for one in self.processes)
 
     def _quiet_at(self) -> float | None:
         """Return when plain programs count as settled; None if they do already."""

@@ -200,6 +200,10 @@ class Stage(Protocol):
         """Let time pass until no process has work."""
         ...
 
+    async def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Call a function of the environment after a time."""
         ...

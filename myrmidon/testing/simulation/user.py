@@ -26,8 +26,11 @@ from myrmidon.testing.simulation.stage import Stage
 
 PACED = -2
 """In place of the number of an edit: the user waits before each step until controllers are at rest."""
+SLOW = -3
+"""In place of the number of an edit: a long time passes before each step of the user."""
 HELD_CREATE = -1
 """In place of the number of an edit: objects are created together with their first edit."""
+_SLOW_SECONDS = 1000.0
 _GONE_SECONDS = 300.0  # how long the user waits for a deletion before creating the object again
 
 
@@ -172,6 +175,8 @@ class ScenarioUser:
         self._rests_before = rests
         if PACED in self._run.plan.skipped_edits:
             await self._run.settle(_GONE_SECONDS)
+        if SLOW in self._run.plan.skipped_edits:
+            await self._run.advance(_SLOW_SECONDS)
         for index, fault in self._run.director.at("step"):
             if fault.trigger.number == self.taken and not self._run.director.fired[index]:
                 await self._run.settle(_GONE_SECONDS)

@@ -16,7 +16,7 @@ def check_recovery(run: Run, changes: Sequence[JudgedChange]) -> None:
         return
     recovery = run.recovery
     for change in reversed(changes):
-        if change.number >= run.at_rest_from or not change.by_controller:
+        if change.number >= recovery.recovered_from or not change.by_controller:
             continue
         late = change.at - recovery.healed_at
         if change.number >= recovery.healed_from and late > recovery.allowed_seconds:
