@@ -6,7 +6,8 @@ patch apply               PATCH; ``patch_documents`` reads merge, JSON and strat
 list watch                reads of collections
 scale subresources        scale; binding, eviction, tokens; ``containers`` for logs and exec
 reviews                   access and token reviews
-bodies options selectors  read the body, the query options and the selectors of a request
+bodies options selectors  read the body, the query options and the selectors of a request;
+                          ``shard_selectors`` for the shards of a sharded list or watch
 tables managed_fields     responses as tables; field ownership after a write
 """
 
