@@ -48,6 +48,8 @@ class Core:
     tokens: Tokens = field(default_factory=Tokens)
     admission: list["AdmissionStep"] = field(default_factory=list)
     conversions: Conversions = field(default_factory=Conversions)
+    feature_gates: frozenset[str] = frozenset()
+    """The feature gates that are on; see ``server.FEATURE_GATES``."""
 
 
 class Draws:

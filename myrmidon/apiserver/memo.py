@@ -7,8 +7,8 @@ all of its inputs are:
 
 - the request itself: method, path, query, headers, body and user;
 - the time, in whole seconds;
-- the custom resource types that are served (built-in ones are the same on every server), and whether
-  RBAC is on;
+- the custom resource types that are served (built-in ones are the same on every server), whether
+  RBAC is on, and the feature gates;
 - the objects that it reads.  The store notes them in a ``Journal`` while the request is answered;
 - the uids and name suffixes that it draws, which a ``CountingEnvironment`` counts.
 
@@ -233,6 +233,7 @@ class RequestMemo:
             draws.now,
             type(core.authorizer),
             core.registry.custom,
+            core.feature_gates,
         )
         known: Sequence[_Entry] = self._kept.get(key, ())
         for entry in known:

@@ -42,6 +42,7 @@ class ReadMemo:
             user,
             type(core.authorizer),
             core.registry.custom,
+            core.feature_gates,
             store.revision,
         )
         known = self._kept.get(key)

@@ -59,10 +59,14 @@ from myrmidon.apiserver.store import (
     StoredChange,
 )
 from myrmidon.apiserver.verbs.dispatch import failed
-from myrmidon.errors import MalformedNameError
+from myrmidon.apiserver.verbs.shard_selectors import FEATURE_GATE as SHARDED_LIST_AND_WATCH
+from myrmidon.errors import MalformedNameError, UsageError
 
 _ROUNDS_MAX = 1000
 _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+FEATURE_GATES = frozenset({SHARDED_LIST_AND_WATCH})
 
 
 class ServerCheckpoint(NamedTuple):
@@ -88,6 +92,8 @@ class ApiServer:
       first.  Default: a fixed key, with which anybody can sign.
     - ``memo``: answers repeated writes from memory (``memo``).  Default: one for all servers of the
       process.  None: every request is answered anew.
+    - ``feature_gates``: feature gates of kube-apiserver that are on; ``FEATURE_GATES`` lists those that
+      it knows.  Default: none, as on a real server, where they are off unless asked for.
     """
 
     def __init__(
@@ -103,7 +109,9 @@ class ApiServer:
         history_bytes_max: int = HISTORY_BYTES_MAX,
         signing_key: Callable[[], SigningKey] = fixed_key,
         memo: RequestMemo | None = SHARED,
+        feature_gates: Iterable[str] = (),
     ) -> None:
+        gates = _check_gates(feature_gates)
         steps = list(admission)
         environment = environment or CountingEnvironment()
         store = ObjectStore(
@@ -127,6 +135,7 @@ class ApiServer:
                 Webhooks(),
                 ResourceQuotaStep(),
             ],
+            feature_gates=gates,
         )
         is_known = authorizer is None and not steps and signing_key is fixed_key
         is_known = is_known and is_usable(self.core)
@@ -261,3 +270,13 @@ class ApiServer:
     def due(self) -> datetime | None:
         """Return the earliest time at which an actor acts without a change, or None."""
         return self._troupe.due()
+
+
+def _check_gates(names: Iterable[str]) -> frozenset[str]:
+    gates = frozenset(names)
+    if unknown := sorted(gates - FEATURE_GATES):
+        raise UsageError(
+            f"the embedded server does not know the feature gate {', '.join(unknown)}.\n"
+            f"  fix: use one of {', '.join(sorted(FEATURE_GATES))}"
+        )
+    return gates

@@ -7,7 +7,8 @@ list watch                reads of collections
 scale subresources        scale; binding, tokens; ``containers`` for logs and exec
 eviction                  eviction of a pod under its disruption budget
 reviews                   access and token reviews
-bodies options selectors  read the body, the query options and the selectors of a request
+bodies options selectors  read the body, the query options and the selectors of a request;
+                          ``shard_selectors`` for the shards of a sharded list or watch
 warning_headers           the Warning headers of a response
 tables managed_fields     responses as tables; field ownership after a write
 """

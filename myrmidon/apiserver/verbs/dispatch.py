@@ -135,7 +135,8 @@ def _list_body(call: Call, form: Form, page: ListPage) -> bytes:
         custom = False
     else:
         items = [representation.encoded_item(call.type, record) for record in page.records]
-    head = {"kind": list_kind, "apiVersion": api_version, "metadata": page.metadata(custom=custom)}
+    metadata = page.metadata(custom=custom, shard_info=not custom and not form.shape)
+    head = {"kind": list_kind, "apiVersion": api_version, "metadata": metadata}
     return go_json.encode(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.shard_selectors import ShardRange, write_shard_selector
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import forbidden, not_supported
 from myrmidon.apiserver.failures import Failure, StatusCause, bad_request
@@ -44,14 +45,21 @@ class ListPage:
     revision: int
     next_token: str = ""
     remaining: int | None = None
+    shards: tuple[ShardRange, ...] = ()
 
-    def metadata(self, *, custom: bool) -> Json:
-        """Return the metadata of the list."""
+    def metadata(self, *, custom: bool, shard_info: bool = False) -> Json:
+        """Return the metadata of the list.
+
+        ``shard_info`` adds the shard selector that was applied.  The real server does so only in
+        plain lists of built-in kinds, not for custom resources, tables and partial objects.
+        """
         meta: Json = {"resourceVersion": str(self.revision)}
         if custom or self.next_token:
             meta["continue"] = self.next_token
         if self.remaining:
             meta["remainingItemCount"] = self.remaining
+        if shard_info and self.shards:
+            meta["shardInfo"] = {"selector": write_shard_selector(self.shards)}
         return meta
 
 
@@ -180,14 +188,16 @@ def _page(call: Call, selection: Selection, at: int | None, limit: int, after: s
     if after:
         records = [record for record in records if record.key > after]
     if limit <= 0:
-        return ListPage(_selected(call, selection, records), revision)
+        return ListPage(_selected(call, selection, records), revision, shards=selection.shards)
     # A page has a token if any object follows it, even if none of them matches the selectors.
     page = list(islice(_matching(call, selection, records), limit))
     behind = len(records) - records.index(page[-1]) - 1 if len(page) == limit else 0
     if not behind:
-        return ListPage(page, revision)
+        return ListPage(page, revision, shards=selection.shards)
     token = _token(revision, page[-1].key)
-    return ListPage(page, revision, token, behind if selection.is_everything else None)
+    # With shards the real server counts the objects of other shards before and after the page.
+    remaining = len(records) - len(page) if selection.counts_the_rest else None
+    return ListPage(page, revision, token, remaining, selection.shards)
 
 
 def _selected(call: Call, selection: Selection, records: list[Record]) -> list[Record]:

@@ -1,4 +1,4 @@
-"""Parse the label and field selectors of a query."""
+"""Parse the label, field and shard selectors of a query."""
 
 import re
 
@@ -9,6 +9,7 @@ from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.resources.selection import EVERYTHING, FieldTerm, Selection
+from myrmidon.apiserver.verbs.shard_selectors import read_shards
 from myrmidon.errors import UsageError
 
 _FIELD_TERM = re.compile(r"((?:[^=!,\\]|\\.)*+)(==|!=|=)((?:[^=!,\\]|\\.)*+)")
@@ -18,9 +19,9 @@ _EVERYWHERE = ("metadata.name", "metadata.namespace")
 def read_selection(call: Call) -> Selection:
     """Return the selectors of the query; raise a 400 if one is malformed or not supported."""
     labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
-    if not labels and not fields:
+    if not labels and not fields and "shardSelector" not in call.query:
         return EVERYTHING
-    return Selection(_labels(labels), tuple(_fields(call, fields)))
+    return Selection(_labels(labels), tuple(_fields(call, fields)), read_shards(call))
 
 
 def _labels(text: str) -> Selector:

@@ -65,6 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manifests", type=Path, metavar="DIR", help="create the objects of a folder"
     )
+    parser.add_argument(
+        "--feature-gate",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a feature gate of kube-apiserver that is on: ShardedListAndWatch; may be repeated",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
         actors=actors,
         rbac=rbac,
         signing_key=new_signing_key,
+        feature_gates=args.feature_gate,
     )
     for path, manifest in manifests:
         _create(server, path, manifest)

@@ -31,9 +31,14 @@ class Scope(NamedTuple):
     fields: str = ""
     metadata_only: bool = False
 
-    def list_request(self, *, limit: int, continue_token: str = "") -> HttpRequest:
-        """Return the request for one page.  Without a resourceVersion, the read is consistent."""
-        query = self._selectors()
+    def list_request(
+        self, *, limit: int, continue_token: str = "", shards: str = ""
+    ) -> HttpRequest:
+        """Return the request for one page.  Without a resourceVersion, the read is consistent.
+
+        ``shards`` is a shardSelector; ``""`` selects all objects.
+        """
+        query = self._selectors(shards)
         if limit:
             query.append(("limit", str(limit)))
         if continue_token:
@@ -41,10 +46,15 @@ class Scope(NamedTuple):
         return self._request(query, _METADATA_LIST)
 
     def watch_request(
-        self, resource_version: str, *, timeout_seconds: int, initial: bool = False
+        self,
+        resource_version: str,
+        *,
+        timeout_seconds: int,
+        initial: bool = False,
+        shards: str = "",
     ) -> HttpRequest:
         """Return the request for a watch from a version; with ``initial``, for a streaming list."""
-        query = self._selectors()
+        query = self._selectors(shards)
         query += [("watch", "true"), ("allowWatchBookmarks", "true")]
         if initial:
             query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
@@ -71,8 +81,12 @@ class Scope(NamedTuple):
             return None
         return wanted.matches(known)
 
-    def _selectors(self) -> list[tuple[str, str]]:
-        pairs = (("labelSelector", self.labels), ("fieldSelector", self.fields))
+    def _selectors(self, shards: str) -> list[tuple[str, str]]:
+        pairs = (
+            ("labelSelector", self.labels),
+            ("fieldSelector", self.fields),
+            ("shardSelector", shards),
+        )
         return [(name, text) for name, text in pairs if text]
 
     def _request(self, query: list[tuple[str, str]], metadata_accept: str) -> HttpRequest:

@@ -1,6 +1,7 @@
 """Caches that are kept up to date with the server by list and watch.
 
 protocol        decides between list, watch, Ask and backoff             no I/O
+actions         the requests that the protocol asks for                  values
 reflector       sends the requests of the protocol, fills the cache
 changes         cache entries (bytes), and changes for subscribers       values
 store           the entries of a cache by namespace and name, with indexes

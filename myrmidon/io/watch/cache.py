@@ -16,6 +16,9 @@ watch that is behind: each object by itself only moves forward (rule 1), own wri
 
 An object that cannot be read (``shapes``) is kept as an unreadable entry under the same rules.  It is
 reported once, when it becomes unreadable, and not again with each list.
+
+A cache may keep a part of its scope (``part``, see ``lists.slices``).  Objects outside the part are not
+stored, whoever reports them; an object that leaves the part, because it got another parent, is removed.
 """
 
 import logging
@@ -27,6 +30,7 @@ from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.lists.shapes import UID_MAX, Unreadable, problem_in
+from myrmidon.io.lists.slices import Part, key_in
 from myrmidon.io.watch.changes import (
     OPAQUE,
     Change,
@@ -69,6 +73,8 @@ class Cache(Store):
         super().__init__(self.scope.kind)
         self._namespaced = self.kind.namespaced
         self.version = 0  # how far the watch has come
+        self.part: Part | None = None
+        """The part of the scope that is kept; None for all of it.  ``reflector`` changes it."""
         self._unlisted: dict[str, dict[str, None]] | None = None  # during a list: not found so far
         self._nameless: dict[str, None] = {}  # problems of objects without a name, once reported
         self._tombstones = Tombstones()
@@ -98,6 +104,9 @@ class Cache(Store):
             self._tombstones.begin_list()
         for item in listing.items:
             obj, problem = item if type(item) is Unreadable else (item, None)
+            if self.part is not None and problem is None and not self._is_ours(obj):
+                yield None
+                continue
             seen = self._sighting(obj)
             self._find(seen[0])
             yield self._put(seen, self.entry(seen[0]), obj, Source.LIST, problem=problem)
@@ -115,9 +124,44 @@ class Cache(Store):
                 return None
             self._tombstones.settle(key, uid)
             return self._remove(key, version, Source.WATCH)
+        if self.part is not None and not problem and not self._is_ours(obj):
+            return self._remove(key, version, Source.WATCH)
         if self._unlisted:
             self._find(key)
         return self._put(seen, self.entry(key), obj, Source.WATCH, problem=problem or None)
+
+    # ------------------------------------------------------------------- part of the scope
+
+    def is_foreign(self, line: bytes) -> bool:
+        """Whether a line of a watch is about an object that is not in the part, and not cached.
+
+        The line is not decoded.  False if that would be needed to find out.
+        """
+        part = self.part
+        if part is None or not part.excludes(line):
+            return False
+        if part.is_fixed:
+            return True
+        key = key_in(line)
+        return key is not None and self.entry(key) is None
+
+    def purging(self) -> Iterator[Change | None]:
+        """Remove the objects that are not in the part; yield after each object that is looked at."""
+        for namespace, names in self.names().items():
+            for name in names:
+                obj = self.look(key := (namespace, name))
+                if self.part is None or obj is None or self._is_ours(obj):
+                    yield None
+                else:
+                    yield self._remove(key, OPAQUE, Source.LIST)
+
+    def _is_ours(self, obj: Any) -> bool:
+        """Whether an object is in the part.  One that cannot be read is kept, to be reported."""
+        assert self.part is not None, "a cache of all objects needs no check"
+        try:
+            return self.part.admits(obj)
+        except (AttributeError, KeyError, TypeError, UnicodeError):
+            return True
 
     # ----------------------------------------------------------------------- own writes
 
@@ -138,7 +182,8 @@ class Cache(Store):
             if held is None:
                 return None
         else:
-            admitted = self.scope.admits(obj)
+            is_ours = self.part is None or self._is_ours(obj)
+            admitted = self.scope.admits(obj) if is_ours else False
             if not admitted and (admitted is False or held is None):
                 return None if held is None else self._bury(seen, by)
             if obj["metadata"].get("deletionTimestamp") and _is_gone(obj):

@@ -3,17 +3,22 @@
 A reader declares which objects it needs and gets a ``View``.  Views of the same scope share one cache
 and one reflector, which starts with the first view and ends with the last.  ``io.writes.own_writes`` finds
 here the caches in which the answer to a write must be shown.
+
+Replicas that share the work keep parts of the objects (``set_slices``, ``lists.slices``).  A view says by
+its ``role`` whether a part is enough.  If any view of a cache needs all objects, the cache has all.
 """
 
 import asyncio
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
+from myrmidon.io.lists.slices import ShardRole, Slices, part_of
 from myrmidon.io.tasks import lasting
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache, Transform
@@ -55,6 +60,7 @@ class Caches:
         self.remotes: Mapping[str, Caches] = {}
         """The caches of remote clusters; views of kinds on those clusters come from there."""
         self._group: asyncio.TaskGroup | None = None
+        self._slices: Slices | None = None
 
     def view(
         self,
@@ -66,12 +72,14 @@ class Caches:
         metadata_only: bool = False,
         indexes: Mapping[str, IndexFunction] | None = None,
         transform: Transform | None = None,
+        role: ShardRole = "all",
     ) -> View:
         """Return a view of the objects of a kind, in all namespaces or in some of them.
 
         With ``namespaces=None`` a view of a namespaced kind begins with none; ``View.prepare``
         and ``enter`` add one.
         A new scope is listed as soon as ``run`` has started.
+        ``role``: which objects the reader needs if this process keeps some slices only.
         """
         if kind.cluster and kind.cluster != self._cluster:
             return self.remotes[kind.cluster].view(
@@ -82,11 +90,11 @@ class Caches:
                 metadata_only=metadata_only,
                 indexes=indexes,
                 transform=transform,
-            )
+            )  # without the role: children on a remote cluster are not divided
 
         def share(namespace: str) -> Shared:
             scope = Scope(kind, namespace, labels, fields, metadata_only)
-            shared = self._share((scope, transform))
+            shared = self._share((scope, transform), role)
             for name, function in (indexes or {}).items():
                 shared.cache.add_index(name, function)
             return shared
@@ -95,7 +103,22 @@ class Caches:
         if not spaces and (namespaces is not None or not kind.namespaced):
             spaces = [""]
         made = RemoteView if kind.cluster else View
-        return made(kind, spaces, share, self._release)
+        return made(kind, spaces, share, partial(self._release, role=role))
+
+    def set_slices(self, slices: Slices | None) -> None:
+        """Keep only the objects of these slices in views with a role; None: keep all objects again.
+
+        The caches follow by themselves, see ``wait_slices``.  Objects that leave are reported to the
+        subscribers as deleted, and those that come as added, as by a list.
+        """
+        self._slices = slices
+        for shared in self._shared.values():
+            self._divide(shared)
+
+    async def wait_slices(self) -> None:
+        """Wait until every cache holds all objects of the current slices, and no others."""
+        for shared in list(self._shared.values()):
+            await shared.reflector.wait_part()
 
     async def run(self) -> None:
         """List and watch every scope that has a view, now or later, until cancelled."""
@@ -129,7 +152,16 @@ class Caches:
 
     # -------------------------------------------------------------------------- sharing
 
-    def _share(self, key: SharedKey) -> Shared:
+    def _divide(self, shared: Shared) -> None:
+        """Tell a cache which part of its objects its views need."""
+        roles, kind = set(shared.roles), shared.cache.kind
+        by_namespace = self._slices is not None and self._slices.field == "namespace"
+        if roles == {"own", "child"} and by_namespace and kind.namespaced:
+            roles = {"own"}  # the same part
+        role = roles.pop() if len(roles) == 1 else "all"
+        shared.reflector.set_part(part_of(self._slices, role, namespaced=kind.namespaced))
+
+    def _share(self, key: SharedKey, role: ShardRole) -> Shared:
         shared = self._shared.get(key)
         if shared is None:
             scope, transform = key
@@ -147,8 +179,12 @@ class Caches:
             )
             shared = self._shared[key] = Shared(cache, reflector, subscriptions)
             self._at.setdefault(_place(scope), []).append(shared)
+            shared.roles.append(role)
+            self._divide(shared)
             self._start(shared)
-        shared.views += 1
+            return shared
+        shared.roles.append(role)
+        self._divide(shared)
         return shared
 
     def _start(self, shared: Shared) -> None:
@@ -156,9 +192,11 @@ class Caches:
             name = f"reflector {shared.cache.scope}"
             shared.task = self._group.create_task(lasting(name, shared.reflector.run), name=name)
 
-    def _release(self, shared: Shared) -> None:
-        shared.views -= 1
-        if shared.views == 0:
+    def _release(self, shared: Shared, role: ShardRole) -> None:
+        shared.roles.remove(role)
+        if shared.roles:
+            self._divide(shared)
+        else:
             key = next(key for key, value in self._shared.items() if value is shared)
             del self._shared[key]
             here = self._at[_place(shared.cache.scope)]

@@ -34,7 +34,7 @@ R is the resourceVersion that the next watch starts from.  Rules:
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from myrmidon.api.objects.accessors import Json, annotations_of, version_of
 from myrmidon.errors import (
@@ -49,6 +49,7 @@ from myrmidon.errors import (
 )
 from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.lists.shapes import Unreadable
+from myrmidon.io.watch.actions import Action, Ask, List, Pause, WatchFrom
 from myrmidon.io.watch.changes import OPAQUE, is_ahead, parse_version
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -68,39 +69,6 @@ class Timing:
     ask_seconds: float = 10.0  # deadline of an Ask
     short_seconds: float = 1.0  # a watch that ends sooner, without an event, is suspect
     progress_seconds: float = 120.0  # longest wait for the next object of a streaming list
-
-
-@dataclass(frozen=True, slots=True)
-class List:
-    """Read one page of a list; with ``whole``, read the whole list in one request."""
-
-    continue_token: str = ""
-    whole: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WatchFrom:
-    """Open a watch from a resourceVersion; with ``initial``, it begins with a streaming list."""
-
-    resource_version: str
-    timeout_seconds: int
-    initial: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Read any one object, only to see that the server can answer; the object is not cached."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Wait, then do ``then``."""
-
-    seconds: float
-    then: List | WatchFrom
-
-
-Action: TypeAlias = List | WatchFrom | Ask | Pause
 
 
 class Watching:
@@ -182,6 +150,23 @@ class Watching:
         self._heard = True
         return event
 
+    def on_foreign(self, now: float) -> Listing | None:
+        """Report an event about an object that is not for this cache, and was not decoded.
+
+        R stays where it is: the next event of ours or the next bookmark moves it past this one.
+        """
+        assert isinstance(self.action, WatchFrom), f"an event came in answer to {self.action}"
+        self._fresh(now)
+        begins, self._heard = self._initial and not self._heard, True
+        if not self._initial:
+            self._failures = self._suspicions = 0
+            return None
+        if self._has_no_end(now):
+            self._list_in_pages()
+            return None
+        self._progress_at = now
+        return Listing([], "", begins) if begins else None
+
     def on_end(self, now: float) -> None:
         """Report that the server ended the watch normally."""
         assert isinstance(self.action, WatchFrom), f"a watch ended during {self.action}"
@@ -243,6 +228,23 @@ class Watching:
                 self._suspect(error)
         else:
             self._watch_failed(error)
+
+    def on_part_changed(self, *, relists: bool) -> None:
+        """Report that the cache keeps another part of the objects; the last action was given up.
+
+        With ``relists`` it needs objects that it did not keep before.  Otherwise an interrupted list
+        is begun again, and a watch is opened again from R.  A Pause is not cut short.
+        """
+        then = self._list() if relists or self.is_listing else self._watch()
+        self._go(Pause(self.action.seconds, then) if isinstance(self.action, Pause) else then)
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether a list is under way, or is the next action after a Pause."""
+        action = self.action
+        if isinstance(action, Pause):
+            return isinstance(action.then, List) or action.then.initial
+        return self._initial or isinstance(action, List)
 
     def on_waited(self) -> None:
         """Report that a Pause is over."""

@@ -15,11 +15,16 @@ What must hold:
 - Other tasks run between objects, so a long list does not block the event loop.  Changes go to the
   sink before each such pause.  A write by this process that is recorded during the pause therefore
   comes after them, and subscribers see all changes in the order in which the cache accepted them.
+
+The cache may keep a part of its scope, and the part may change at any time (``set_part``).  The request
+under way is then given up.  If the new part is inside the old one, the other objects are removed and the
+watch is opened again from its position; otherwise the part is listed.  Either way no event is lost: a
+watch goes on where it was, and a list is newer than all events before it.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import NoReturn, TypeAlias
 
 from myrmidon.api.clock import Clock
@@ -27,10 +32,12 @@ from myrmidon.errors import AmbiguousError, ApiError, TransportError
 from myrmidon.io.client import Client
 from myrmidon.io.lists.answers import Page, read_event, read_page
 from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.lists.slices import Part
 from myrmidon.io.timers.pacing import pacer
+from myrmidon.io.watch.actions import Ask, List, Pause, WatchFrom
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import Change
-from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watching
+from myrmidon.io.watch.protocol import Timing, Watching
 
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
@@ -66,17 +73,66 @@ class Reflector:
         self._page_size = page_size
         self._watching = Watching(jitter=jitter, streaming=streaming, timing=self._timing)
         self._synced = asyncio.Event()
+        self._in_part = asyncio.Event()  # the cache has all objects of its part
+        self._part_changed = self._relists = False  # since the last step began
+        self._interruption: asyncio.Timeout | None = None
 
     async def run(self) -> NoReturn:
         """List and watch until cancelled.  Errors are logged and retried."""
         while True:
             try:
-                await self._step()
+                if self._part_changed:
+                    await self._change_part()
+                async with asyncio.timeout(None) as self._interruption:
+                    await self._step()
             except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch either
+                if isinstance(error, TimeoutError) and self._part_changed:
+                    continue
                 _log.exception("an answer could not be processed", extra=self._facts())
                 self._watching.on_broken(AmbiguousError(f"an answer was not processed: {error!r}"))
 
+    def set_part(self, part: Part | None) -> None:
+        """Keep this part of the scope from now on, None for all of it; see ``wait_part``."""
+        before = self._cache.part
+        if part == before:
+            return
+        self._cache.part = part
+        self._relists = self._relists or part is None or not part.is_within(before)
+        self._part_changed = True
+        self._in_part.clear()
+        scope = self._interruption
+        if scope is not None and not scope.expired():
+            scope.reschedule(asyncio.get_running_loop().time())
+
+    async def wait_part(self) -> None:
+        """Wait until the cache holds all objects of its part, and no others."""
+        await self._in_part.wait()
+
+    async def _change_part(self) -> None:
+        relists, self._relists, self._part_changed = self._relists, False, False
+        if not relists or self._is_empty:
+            await self._take_in(self._cache.purging())
+        self._watching.on_part_changed(relists=relists)
+        self._settle()
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether no object can be in the part, so that there is nothing to list or watch."""
+        return self._cache.part is not None and self._cache.part.is_empty
+
+    def _settle(self) -> None:
+        """Note that a list is complete, or that nothing has to be listed."""
+        if self._part_changed or (self._watching.is_listing and not self._is_empty):
+            return
+        self._in_part.set()
+        if not self._synced.is_set():
+            _log.info("synced", extra=self._facts(objects=len(self._cache)))
+            self._synced.set()
+
     async def _step(self) -> None:
+        if self._is_empty:
+            self._settle()
+            await asyncio.Event().wait()  # until the part changes
         match self._watching.action:
             case List() as action:
                 await self._list(action)
@@ -105,6 +161,8 @@ class Reflector:
 
     def staleness(self) -> float:
         """Return the seconds since the last answer or event; infinite before the first one."""
+        if self._is_empty:
+            return 0.0
         fresh_at = self._watching.fresh_at
         return float("inf") if fresh_at is None else self._clock.monotonic() - fresh_at
 
@@ -133,13 +191,18 @@ class Reflector:
             self._watching.on_answer(page.version, self._clock.monotonic())
 
     async def _page(self, limit: int, continue_token: str = "") -> Page:
-        request = self._cache.scope.list_request(limit=limit, continue_token=continue_token)
+        request = self._cache.scope.list_request(
+            limit=limit, continue_token=continue_token, shards=self._shards
+        )
         response = await self._client.fetch(request)
         return await read_page(response.body)
 
     async def _watch(self, action: WatchFrom) -> None:
         request = self._cache.scope.watch_request(
-            action.resource_version, timeout_seconds=action.timeout_seconds, initial=action.initial
+            action.resource_version,
+            timeout_seconds=action.timeout_seconds,
+            initial=action.initial,
+            shards=self._shards,
         )
         try:
             async with self._client.stream(request) as lines:
@@ -179,6 +242,11 @@ class Reflector:
 
     def _take(self, line: bytes, now: float) -> Listing | None:
         """Process a line.  Return a listing that completes a list: loading it takes many turns."""
+        if self._cache.part is not None and self._cache.is_foreign(line):
+            begun = self._watching.on_foreign(now)
+            if begun is not None:
+                self._cache.load(begun)
+            return None
         event = read_event(line)
         if event is None:
             self._watching.on_garbage()
@@ -198,14 +266,22 @@ class Reflector:
 
     async def _load(self, listing: Listing) -> None:
         """Load a page or the end of a list into the cache; other tasks run between objects."""
+        await self._take_in(self._cache.loading(listing))
+        if listing.completes:
+            self._settle()
+
+    async def _take_in(self, steps: Iterator[Change | None]) -> None:
+        """Pass the changes of many steps to the sink; other tasks run in between."""
         pace = pacer()
-        for number, change in enumerate(self._cache.loading(listing), 1):
+        for number, change in enumerate(steps, 1):
             if change is not None:
                 self._sink([change])
             await (pace.end_turn() if number % _LISTED_MAX == 0 else pace.give_way())
-        if self._watching.synced and not self._synced.is_set():
-            _log.info("synced", extra=self._facts(objects=len(self._cache)))
-            self._synced.set()
+
+    @property
+    def _shards(self) -> str:
+        """The part of the scope for which the server is asked; ``""`` for all of it."""
+        return "" if self._cache.part is None else self._cache.part.selector
 
     def _failed(self, error: ApiError | TransportError) -> None:
         _log.warning("list or watch failed: %s", error, extra=self._facts())

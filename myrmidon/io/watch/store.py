@@ -51,6 +51,10 @@ class Store:
             raise UnreadableObjectError(str(ref), problem_of(entry), uid=uid_in(entry))
         return decode(self.kind, entry)
 
+    def look(self, key: Key) -> Json | None:
+        """Return a copy of one object, None if it does not exist or is unreadable."""
+        return readable(self.kind, self.entry(key))
+
     def list(
         self,
         namespace: str = "",

@@ -9,10 +9,11 @@ either: the subscription keeps the entries of that moment and makes each change 
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from myrmidon.errors import ApiError, TransportError
 from myrmidon.io.lists.scope import Scope
+from myrmidon.io.lists.slices import ShardRole
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import Change, Source
@@ -122,12 +123,13 @@ class Subscriptions:
 
 @dataclass(eq=False, slots=True)
 class Shared:
-    """The cache of one scope, with its reflector, its subscribers and the number of its views."""
+    """The cache of one scope, with its reflector, its subscribers and the roles of its views."""
 
     cache: Cache
     reflector: Reflector
     subscriptions: Subscriptions
-    views: int = 0
+    roles: list[ShardRole] = field(default_factory=list)
+    """Which objects each of its views needs (``lists.slices``)."""
     task: "asyncio.Task[None] | None" = None
 
     def subscribe(self, subscription: Subscription) -> None:

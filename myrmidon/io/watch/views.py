@@ -67,6 +67,17 @@ class View:
         """Whether this view includes the objects of a namespace."""
         return not self.kind.namespaced or "" in self._parts or namespace in self._parts
 
+    def may_lack(self, namespace: str) -> bool:
+        """Whether an object in this namespace may exist although it is not cached.
+
+        That is so if this process keeps only some slices of the kind (``lists.slices``); with
+        namespace ``""``, if any namespace is concerned.
+        """
+        kept = (self._part(namespace),) if namespace else self._parts.values()
+        return any(
+            each.cache.part is not None and each.cache.part.may_lack(namespace) for each in kept
+        )
+
     def __len__(self) -> int:
         return sum(len(part.cache) for part in self._parts.values())
 

@@ -37,6 +37,7 @@ class Objects(Protocol):
 
     def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102
     def covers(self, ref: ObjectRef) -> bool: ...  # noqa: D102
+    def may_lack(self, kind: Kind, namespace: str) -> bool: ...  # noqa: D102
     def list(  # noqa: D102
         self, kind: Kind, namespace: str = "", *, labels: Labels = None, index: Index | None = None
     ) -> list[Json]: ...
@@ -211,13 +212,17 @@ class PassContext:
     async def get(
         self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
     ) -> Any:
-        """Return the cached object, None if there is none; from the server if it is not cached."""
+        """Return the cached object, None if there is none; from the server if it is not cached here."""
         ref = self._declared.ref(kind, name, namespace, cluster)
         if not self._declared.is_cached(ref.kind):
             return await self.live.get(kind, name, namespace, cluster)
         self._declared.depends(ref)
         obj = self._objects.get(ref)
-        return None if obj is None else reader_of(kind)(obj)
+        if obj is None:
+            # One of several replicas caches the slices that it works on; other objects are read live.
+            lacks = self._objects.may_lack(ref.kind, ref.namespace)
+            return await self.live.get(kind, name, namespace, cluster) if lacks else None
+        return reader_of(kind)(obj)
 
     async def list(
         self,
@@ -235,6 +240,14 @@ class PassContext:
             self._declared.check_index(declared, index[0])
         where = where if declared.namespaced else ""
         self._declared.depends(Listed(declared, where, str(selector(labels)), index))
+        if self._objects.may_lack(declared, where):
+            if index is None:
+                return list(await self.live.list(kind, namespace, labels, None, cluster))
+            raise ProgrammingError(
+                f"{self._declared.state} lists {declared} by the index {index[0]!r}, but this replica "
+                "keeps only the objects of its own parents.\n"
+                f"  fix: declare {declared} in reads, then every replica keeps all of them"
+            )
         found = self._objects.list(declared, where, labels=labels, index=index)
         return [reader_of(kind)(obj) for obj in found]
 

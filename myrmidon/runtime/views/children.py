@@ -14,14 +14,13 @@ from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     controller_of,
-    labels_of,
     status_fields,
 )
 from myrmidon.api.objects.managed_fields import wrote
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.fsm.status.status import managed_after, reference
 from myrmidon.fsm.status.status_home import StatusPlace
-from myrmidon.sets.ownership.owner_references import PARENT_UID
+from myrmidon.sets.ownership.owner_references import parent_uid
 from myrmidon.sets.planning import APPLIED
 
 _STATUS = StatusPlace()
@@ -119,13 +118,6 @@ def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
             kind = known.get(named) or _undeclared(entry)
             found.append(ObjectRef(kind, str(entry["name"]), str(entry.get("namespace") or "")))
     return found
-
-
-def parent_uid(child: Mapping[str, Any]) -> str:
-    """Return the uid of the parent, from the owner reference or else the label; or ""."""
-    owner = controller_of(child)
-    named = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
-    return str(named or "")
 
 
 def by_parent(child: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from myrmidon.api.requests.selectors import Selector, parse_selector
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.options import ControllerOptions
+from myrmidon.io.lists.slices import ShardRole
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.indexes import IndexFunction, words_of
 from myrmidon.io.watch.projections import Projection
@@ -58,6 +59,7 @@ class ClusterView:
                 namespaces=spaces,
                 labels=options.selector,
                 indexes=self._indexes(controller.kind(), options),
+                role=self._role(controller.kind()),
             )
         }
         for kind in (*controller.managed_kinds, *controller.read_kinds):
@@ -73,12 +75,25 @@ class ClusterView:
                     metadata_only=shape.metadata_only,
                     indexes=self._indexes(kind, options),
                     transform=Projection(shape.fields) if shape.fields else None,
+                    role=self._role(kind),
                 )
         self._by_parent = [
             self._views[kind]
             for kind in controller.managed_kinds
             if _CHILDREN in self._indexes(kind, options)
         ]
+
+    def _role(self, kind: Kind) -> ShardRole:
+        """Return which objects of a kind are enough if this process keeps some slices only.
+
+        A kind that the controller declares to read is kept as a whole.  So is its own kind if it
+        manages that as well, and a managed kind in namespaces of its own.
+        """
+        controller = self._controller
+        if kind in controller.read_kinds or controller.shapes[kind].namespaces:
+            return "all"
+        is_own, is_managed = kind == controller.kind(), kind in controller.managed_kinds
+        return "all" if is_own and is_managed else "own" if is_own else "child"
 
     def subscribe(self, subscription: Subscription) -> None:
         """Pass every change of every declared kind to a subscription."""
@@ -185,6 +200,10 @@ class ClusterView:
         """Whether a cache would show the object: its kind is declared, its namespace is watched."""
         view = self._views.get(ref.kind)
         return view is not None and view.covers(ref.namespace)
+
+    def may_lack(self, kind: Kind, namespace: str) -> bool:
+        """Whether an object may exist although it is not cached: another replica keeps it."""
+        return self._views[kind].may_lack(namespace)
 
     # -------------------------------------------------------------------------- reading
 

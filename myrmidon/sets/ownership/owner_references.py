@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
+    controller_of,
     describe,
+    labels_of,
     name_of,
     namespace_of,
     owners_of,
@@ -96,6 +98,13 @@ def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
         if owner not in present and not any(owner.items() <= there.items() for there in present):
             return False
     return True
+
+
+def parent_uid(child: Mapping[str, Any]) -> str:
+    """Return the uid of the parent, from the owner reference or else the label; or ""."""
+    owner = controller_of(child)
+    named = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
+    return str(named or "")
 
 
 def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:

@@ -12,9 +12,10 @@ from myrmidon.api.objects.kinds import CONFIG_MAP
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import AmbiguousError, ExpiredError
 from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.watch.actions import Ask, List, Pause, WatchFrom
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import Change, Entry, uid_in, version_in
-from myrmidon.io.watch.protocol import Ask, List, Pause, WatchFrom, Watching
+from myrmidon.io.watch.protocol import Watching
 from tests.io.model_server import ModelServer, refusal
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])

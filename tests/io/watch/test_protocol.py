@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError, ApiError, api_error
-from myrmidon.io.lists.events import WatchEvent
-from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watching
+from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.watch.actions import Ask, List, Pause, WatchFrom
+from myrmidon.io.watch.protocol import Timing, Watching
 from tests.io.model_server import config_map, expired, refusal
 
 
@@ -409,3 +410,54 @@ def test_a_response_that_was_not_handled_leads_to_a_list() -> None:
     action = watching.action
     watching.on_broken(AmbiguousError("a mistake of ours"))
     assert watching.action is action
+
+
+def test_an_event_that_is_not_for_the_cache_counts_as_heard() -> None:
+    """The watch is fresh and not suspect; its position stays, so nothing of ours is skipped."""
+    watching = started("10")
+    assert watching.on_foreign(7.0) is None
+    assert watching.fresh_at == 7.0
+    watching.on_end(7.5)
+    action = watching.action
+    assert isinstance(action, WatchFrom)
+    assert (action.resource_version, action.initial) == ("10", False)
+
+
+def test_a_streaming_list_may_begin_with_an_object_that_is_not_for_the_cache() -> None:
+    """The cache is told once that a list begins; the objects of others are progress."""
+    watching = Watching(jitter=lambda: 0.5, timing=Timing(progress_seconds=10.0))
+    watching.on_open(0.0)
+    assert watching.is_listing
+    begun = watching.on_foreign(9.0)
+    assert begun is not None
+    assert (list(begun.items), begun.begins, begun.completes) == ([], True, False)
+    assert watching.on_foreign(18.0) is None
+    item = watching.on_event(event(5, "ADDED"), 27.0)
+    assert isinstance(item, Listing)
+    assert not item.begins
+    assert watching.on_foreign(36.0) is None
+    assert watching.on_foreign(47.0) is None
+    assert watching.action == List()  # no object for longer than progress_seconds
+
+
+@pytest.mark.parametrize("relists", [False, True])
+def test_another_part_of_the_objects(relists: bool) -> None:
+    """More objects need a list; fewer do not, unless the list before was not complete."""
+    watching = started("10")
+    watching.on_part_changed(relists=relists)
+    assert watching.is_listing is relists
+    watching.on_part_changed(relists=False)
+    assert watching.is_listing is relists
+
+
+def test_another_part_does_not_cut_a_pause_short() -> None:
+    """A server that asked for patience gets it."""
+    watching = started("10")
+    watching.on_error(refusal(429))
+    assert isinstance(watching.action, Pause)
+    seconds = watching.action.seconds
+    watching.on_part_changed(relists=True)
+    assert isinstance(watching.action, Pause)
+    assert watching.action.seconds == seconds
+    assert waited(watching) == List()
+    assert watching.is_listing

@@ -23,7 +23,7 @@ from myrmidon.fsm.status import status
 from myrmidon.io.client import Client
 from myrmidon.io.http.fence import FencedTransport
 from myrmidon.io.lists.scope import Scope
-from myrmidon.io.watch import protocol
+from myrmidon.io.watch import actions, protocol
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.writes import applicator
 from myrmidon.io.writes.own_writes import OwnWrites
@@ -201,7 +201,7 @@ def _old_lists(patch: pytest.MonkeyPatch) -> None:
         return request._replace(query=(*request.query, ("resourceVersion", "0")))
 
     patch.setattr(Scope, "list_request", anyhow)
-    patch.setattr(protocol.Watching, "_list", lambda _self: protocol.List())
+    patch.setattr(protocol.Watching, "_list", lambda _self: actions.List())
 
 
 def _no_monotonic_guard(patch: pytest.MonkeyPatch) -> None:
@@ -389,7 +389,7 @@ def _no_new_list(patch: pytest.MonkeyPatch) -> None:
     """After 410, go on watching from the newest version without a list."""
 
     def blind(self: Any) -> Any:
-        return protocol.WatchFrom("", 300) if self._number > 0 else protocol.List()
+        return actions.WatchFrom("", 300) if self._number > 0 else actions.List()
 
     patch.setattr(protocol.Watching, "_list", blind)
 
