@@ -38,21 +38,21 @@ class Meter:
     """Adds up the CPU time of the requests of the page."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds = self.longest = 0.0
         plain = LivePage.application
+        steps: Any = types.coroutine(self._steps)
 
         @web.middleware
         async def metered(request: web.Request, handler: Any) -> Any:
-            return await self._steps(handler(request))
+            return await steps(handler(request))
 
         def application(page: LivePage) -> web.Application:
             made = plain(page)
             made.middlewares.insert(0, metered)
             return made
 
-        LivePage.application = application  # type: ignore[method-assign]
+        LivePage.application = application  # type: ignore[method-assign, assignment]
 
-    @types.coroutine
     def _steps(self, inner: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Run a coroutine, and count the time of each step between two waits."""
         step, given = inner.send, None
@@ -63,7 +63,9 @@ class Meter:
             except StopIteration as ended:
                 return ended.value
             finally:
-                self.seconds += time.thread_time() - began
+                took = time.thread_time() - began
+                self.seconds += took
+                self.longest = max(self.longest, took)
             try:
                 step, given = inner.send, (yield waited)
             except BaseException as error:  # noqa: BLE001 - handed on, as ``await`` does
@@ -132,6 +134,7 @@ async def watched(load: Load, address: str, seconds: float, meter: Meter) -> Non
         f"  page: {100 * own / seconds:.2f} % of a core (the whole process, with the controller and the "
         f"embedded server: {100 * cpu / seconds:.0f} %), {received[0] / seconds / 1000:.1f} kB/s"
     )
+    print(f"  longest turn of the event loop for the page: {1000 * meter.longest:.1f} ms CPU")
     late = sum(gap > 50 for gap in gaps)
     print(
         f"  browser: {len(gaps) / seconds:.0f} frames/s, median {gaps[len(gaps) // 2]:.0f} ms, "

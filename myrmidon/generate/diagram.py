@@ -41,7 +41,7 @@ _STYLE = """\
 """
 _MARKER = """\
   <defs>
-    <marker id="{prefix}arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+    <marker id="{prefix}arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto">
       <path class="dot" d="M0 0 8 4 0 8z"/>
     </marker>
   </defs>"""

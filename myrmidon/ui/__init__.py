@@ -3,6 +3,7 @@
 sources      what a page shows: a running manager, or a recording that was exported
 stories      recorded passes, objects and machines as JSON: the words of pages and exports
 board        one row for each object, and how many objects are in each state
+cause_texts  what woke a pass, in words
 drawings     the graph of a controller, and the edges that a pass walked
 history_view all objects as they were at an earlier pass
 recordings   an export: its format, and a source that reads it

@@ -18,6 +18,7 @@ from myrmidon.runtime.observability.kept_writes import Bodies
 from myrmidon.runtime.observability.pass_record import NextPass, PassRecord
 from myrmidon.runtime.observability.snapshot import ObjectView, Wrote
 from myrmidon.sets.contested_fields import changed_fields, field_text
+from myrmidon.ui.cause_texts import cause_text
 
 VALUE_MAX = 120
 FIELDS_MAX = 40
@@ -113,7 +114,7 @@ def pass_of(record: PassRecord) -> Json:
         "number": record.number,
         "at": record.at.isoformat(),
         "seconds": record.seconds,
-        "causes": [str(cause) for cause in record.causes],
+        "causes": [*map(cause_text, record.causes)],
         "steps": steps,
         "writes": [*map(write_of, record.writes, record.bodies)],
         "failure": record.failure,

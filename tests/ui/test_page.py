@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import aiohttp
 import pytest
@@ -20,6 +20,7 @@ from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.cli.commands.view import source_of
 from myrmidon.cli.main import main
 from myrmidon.errors import UsageError
+from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.machine.graph import Graph
 from myrmidon.fsm.machine.states import State
@@ -28,6 +29,7 @@ from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.snapshot import Wrote
 from myrmidon.ui.access import HEADERS, PageAccess
 from myrmidon.ui.board import Board
+from myrmidon.ui.cause_texts import cause_text
 from myrmidon.ui.drawings import walked_edges
 from myrmidon.ui.history_view import rows_at
 from myrmidon.ui.markup import Markup, tag
@@ -95,6 +97,27 @@ def test_counts_are_those_of_the_rows(changes: list[tuple[str, str, str]]) -> No
 
     assert found["states"] == dict(states)
     assert found["phases"] == dict(Counter(row["phase"] for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        (Cause("self", "create", SHOP), "the creation of the object itself"),
+        (Cause("child", "delete", SHOP), "the deletion of its child WebApp default/shop"),
+        (Cause("relative", "update", SHOP), "a change of the related WebApp default/shop"),
+        (Cause("read", "update", SHOP, "s"), "a change of WebApp default/shop, which state s read"),
+        (Cause("resync"), "the regular resync"),
+        (Cause("timer", ref=SHOP), "its timer"),
+    ],
+)
+def test_what_woke_a_pass_is_told_in_words(cause: Cause, text: str) -> None:
+    """Each relation has its own sentence."""
+    assert cause_text(cause) == text
+
+
+def test_every_relation_has_words() -> None:
+    """A relation that is added needs a text."""
+    assert all(cause_text(Cause(relation)) for relation in get_args(Relation))
 
 
 def test_the_edges_of_a_way_through_a_fork() -> None:
