@@ -10,6 +10,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ClaimController, Done, Wait
+from myrmidon.fsm.children.child_states import waits_for_children
 from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.claims import Claim, Claimed, claimed_name
 from myrmidon.sets import Apply, OutputSet
@@ -233,3 +234,20 @@ def test_waiting_says_which_kind_may_never_report() -> None:
         "waiting for Pod default/p, Bucket.example.com b; Bucket.example.com b has not reported a "
         "condition Ready. If Bucket.example.com never does, say what counts in Controller.readiness"
     )
+
+
+def test_which_controllers_wait_for_their_children_by_the_rules_of_the_kinds() -> None:
+    """A state with a rule of its own does not count, and a state of a base class does."""
+
+    class ByKind:
+        ready = when_children_ready()
+
+    class ByItsOwnRule:
+        ready = when_children_ready(ready=bool)
+
+    class Derived(ByKind): ...
+
+    assert waits_for_children(ByKind)
+    assert waits_for_children(Derived)
+    assert not waits_for_children(ByItsOwnRule)
+    assert not waits_for_children(int)

@@ -9,7 +9,9 @@ Assign them in the body of the class; they are then states like any other::
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
+from types import FunctionType
 from typing import Any, TypeAlias
+from weakref import WeakSet
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
@@ -23,6 +25,8 @@ from myrmidon.sets.ownership.owner_references import Parent
 
 StateMethod: TypeAlias = Callable[[Any, Any, OutputSet, Context], Coroutine[Any, Any, Result]]
 
+_BY_READINESS: WeakSet[Callable[..., Any]] = WeakSet()
+"""The states of ``when_children_ready`` without a rule of their own."""
 _LOOK_AGAIN = timedelta(minutes=1)  # in case a child's watch event is missed
 
 
@@ -55,7 +59,15 @@ def when_children_ready(
             return Wait("ChildrenNotReady", told, after=_LOOK_AGAIN)
         return Done()
 
+    if ready is None:
+        _BY_READINESS.add(children_ready)
     return children_ready
+
+
+def waits_for_children(controller: type) -> bool:
+    """Whether a controller has a state of ``when_children_ready`` that uses the rules of the kinds."""
+    attributes = (value for base in controller.__mro__ for value in vars(base).values())
+    return any(isinstance(one, FunctionType) and one in _BY_READINESS for one in attributes)
 
 
 def _named(children: Iterable[ObjectRef]) -> str:

@@ -15,7 +15,7 @@ retry with backoff.  Which key is reconciled when is not decided here but in the
 from collections.abc import Callable, Iterator
 from itertools import repeat
 
-from myrmidon.api.objects.accessors import Json, generation_of, is_deleting
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, uid_of
 from myrmidon.api.objects.conditions import READY, status_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
@@ -89,7 +89,7 @@ class Reconciler:
             self._again(turn.key)
             return None
         except GoneError:
-            return None
+            return self._disappeared(turn, obj)
         finally:
             if self._deps.applicator.warnings.heard:
                 self._tell_warnings(turn.key, obj, log)
@@ -144,6 +144,16 @@ class Reconciler:
         """Drop everything that is remembered about an object that is gone or no longer handled."""
         self._deps.forget(key)
         self._overtook.discard(key)
+
+    def _disappeared(self, turn: Turn[ObjectRef], obj: Json) -> Outcome | None:
+        """Return None, or a retry while the cache has the object of which the server says 404.
+
+        Usually its watch event is under way.  But a server that does not serve the kind for a moment
+        says 404, too: the object then does not change, so no event would cause another pass.
+        """
+        cached = self._deps.objects.get(turn.key)
+        is_there = cached is not None and uid_of(cached) == uid_of(obj)
+        return Outcome(backoff=True) if is_there else None
 
     async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
         self.forget(turn.key)

@@ -3,7 +3,7 @@
 In this order, so that a small budget finds most:
 
 1. at every write: crash, lost and ambiguous answers
-2. for replicas: a pause, a lost lease; restarts with old views per kind
+2. for replicas: a pause, a lost lease, also with slow answers; restarts with old views per kind
 3. at every write: edits, deletions and recreations by the user; lag and hold of the written kind
 4. at every watch delivery: end, 410, repetition, hold, a restart with old views per kind
 5. start states (``start_states``)
@@ -31,6 +31,7 @@ from myrmidon.testing.simulation.world_plans import world_plans
 _SAME_TIME_SECONDS = 1.0
 _EVENTS_MAX = 40
 _BACK_MAX = 3
+_SLOW_SECONDS, _SLOW_LASTS_SECONDS = 1.2, 20.0
 _REFUSALS = (409, 429, 503, 500, 403)
 """Not 404: a server never says that of an object that exists; a real one comes from user(delete)."""
 
@@ -60,6 +61,11 @@ def _among_replicas(facts: Facts) -> Iterator[Plan]:
         for action in (do.pause(20.0), do.lease("lose"), do.lease("steal")):
             for number in range(1, len(facts.writes) + 1):
                 yield _one(write(number), action)
+        # With slow answers, a replica still writes when it has read that another one holds the Lease.
+        slow = do.slow(_SLOW_SECONDS, lasts=_SLOW_LASTS_SECONDS)
+        for number in range(1, len(facts.writes) + 1):
+            stolen = (slow, do.lease("steal"))
+            yield Plan(tuple(PlannedFault(write(number), one) for one in stolen))
 
 
 def _old_views_at_writes(facts: Facts) -> Iterator[Plan]:
@@ -106,9 +112,10 @@ def _interruptions_at_writes(facts: Facts) -> Iterator[Plan]:
     for moment, fact in zip(moments, facts.writes, strict=True):
         if fact.kind in facts.events:
             yield _one(moment, do.gap(fact.kind, 45.0))
-    for target in facts.made:
-        for moment in moments:
-            yield _restart(moment, (do.user("delete", target),), down=60.0)
+    changes = [do.user("delete", target) for target in facts.made]
+    changes += [do.user("edit", on, body) for what, on, body in facts.steps if what == "patch"]
+    for change in changes:
+        yield from (_restart(moment, (change,), down=60.0) for moment in moments)
 
 
 def _restart(moment: Moment, actions: tuple[Action, ...], down: float = 5.0) -> Plan:

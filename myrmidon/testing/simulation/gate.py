@@ -56,7 +56,7 @@ class Gate:
         """Send a request, with the faults that are due at it."""
         run, process = self._run, self._process
         run.refuse_if_over()
-        issued = (run.loop.time(), process.renewed_at)
+        issued = (run.loop.time(), process.renewed_at, process.is_deposed)
         subject = run.describer.describe(request)
         fault = None
         due = run.director.at_request(subject)
@@ -103,8 +103,8 @@ class Gate:
             return asked
         writer = (self._process.name, self._process.number, self._incarnation)
         response = await run.carry(asked, writer)
-        if subject.plural == "leases" and subject.is_write and response.status < 300:
-            self._process.renewed_at = run.loop.time()
+        if subject.plural == "leases" and response.status < 300:
+            self._learn_lease(subject, response)
         if kind == "crash" and fault is not None:
             self._note(
                 request, subject, f"{response.status}, then the process was killed", response
@@ -120,6 +120,14 @@ class Gate:
             raise AmbiguousError(f"no answer to {request.method} {request.path}")
         self._note(request, subject, str(response.status), response)
         return response
+
+    def _learn_lease(self, subject: RequestSubject, response: HttpResponse) -> None:
+        """Note what the process learns of its Lease from an answer, for O12."""
+        process = self._process
+        if subject.is_write:
+            process.renewed_at = self._run.loop.time()
+        spec = orjson.loads(response.body).get("spec") or {}
+        process.is_deposed = spec.get("holderIdentity") not in (None, "", process.name)
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:

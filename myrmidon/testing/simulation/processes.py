@@ -7,7 +7,7 @@ error that the framework does not know is a bug.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
 from math import inf
 from typing import Any
@@ -57,7 +57,9 @@ class SimulatedProcess:
         self._failures = 0
         self.is_stalled = False
         self.renewed_at = 0.0  # when the server accepted its last write of the Lease
-        self.issued = (0.0, 0.0)  # when it issued the current request, and renewed_at at that time
+        self.is_deposed = False  # whether the last Lease that it read names another holder
+        self.issued = (0.0, 0.0, False)
+        """When it issued the current request, and renewed_at and is_deposed at that time."""
 
     # ---------------------------------------------------------------------------- its life
 
@@ -69,7 +71,7 @@ class SimulatedProcess:
         self.incarnation = run.next_incarnation()
         self._views = {}
         self._stops_after = None
-        self.is_stalled, self.renewed_at = False, 0.0
+        self.is_stalled, self.renewed_at, self.is_deposed = False, 0.0, False
         self._travel()
         run.note(self.name, "started")
         context = copy_context()
@@ -298,3 +300,16 @@ class SimulatedProcess:
         self._refused = [] if outages else [one for one in self._refused if one[0] == inf]
         self.interruptions.heal()
         self._slow = (0.0, 0.0)
+
+
+def have_plans(processes: Iterable[SimulatedProcess], now: float) -> bool:
+    """Whether a process has planned passes for later."""
+    return any(one.program is not None and one.program.has_plans(now) for one in processes)
+
+
+def overdue(processes: Iterable[SimulatedProcess], now: float) -> Iterator[tuple[str, str]]:
+    """Return what no worker has begun although it is due and a worker is idle, as role and message."""
+    for process in processes:
+        name = process.program.overdue(now) if process.works and process.program is not None else ""
+        if name:
+            yield f"the workers of {name}", f"a pass of {name} is due, and an idle worker sleeps"

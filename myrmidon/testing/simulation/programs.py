@@ -32,6 +32,7 @@ QUIET_SECONDS = 40.0
 """A plain program that has not written for so long counts as settled."""
 _AT_REST = ("resync", "schedule")
 _BACKOFF_SECONDS_MAX = 600.0
+_LATE_SECONDS = 0.1
 
 Make: TypeAlias = Callable[[], Any]
 
@@ -91,6 +92,17 @@ class ManagerProgram:
                     return True
         return False
 
+    def overdue(self, now: float) -> str:
+        """Return a controller that has not begun a pass that is due, although a worker is idle (Q10)."""
+        for each in self.manager.loops:
+            pool, workers = each.pool, each.controller.options.workers
+            if pool.stopping or len(pool.queue.working) >= workers:
+                continue
+            due_at = pool.queue.wake_at()
+            if due_at is not None and due_at < now - _LATE_SECONDS:
+                return each.controller.name
+        return ""
+
     def stop(self) -> None:
         """Begin the shutdown of the manager."""
         self.manager.stop()
@@ -129,6 +141,11 @@ class PlainProgram:
         self._stopped = True
         if self._task is not None:
             self._task.cancel()
+
+    def overdue(self, now: float) -> str:
+        """Return "": its queue cannot be seen."""
+        del now
+        return ""
 
     def has_plans(self, now: float) -> bool:
         """Return False: what the object has planned cannot be seen."""

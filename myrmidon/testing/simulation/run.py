@@ -44,7 +44,7 @@ from myrmidon.testing.simulation.healing import Healing, Recovery
 from myrmidon.testing.simulation.loop import SimulationLoop
 from myrmidon.testing.simulation.monitors import Monitor, Monitors
 from myrmidon.testing.simulation.plan import Plan
-from myrmidon.testing.simulation.processes import SimulatedProcess
+from myrmidon.testing.simulation.processes import SimulatedProcess, have_plans, overdue
 from myrmidon.testing.simulation.programs import Recipe, definitions_in
 from myrmidon.testing.simulation.requests import Describer, RequestSubject
 from myrmidon.testing.simulation.result import SimulationFailure
@@ -109,8 +109,8 @@ class Run:
         self.states: dict[str, str] = {}
         """In a reference: the state that made a write, by the resourceVersion of its answer."""
         self.unseen_errors: list[str] = []
-        self.renewals: dict[int, tuple[float, float]] = {}
-        """For each commit of a replica: when it issued the write, and had renewed its Lease by then."""
+        self.renewals: dict[int, tuple[float, float, bool]] = {}
+        """For each commit of a replica: ``SimulatedProcess.issued``."""
         self.loop.set_exception_handler(self._unseen)
         self.at_rest: list[Json] | None = None
         """All objects when the controllers had settled after all faults; None before."""
@@ -329,9 +329,11 @@ class Run:
             if not await quiesced(self.loop):
                 self.fail("O7", "the event loop", "no time passes: work is repeated without a wait")
                 return False
+            for role, message in overdue(self.processes, self.loop.time()):
+                self.fail("O11", role, message)
             due_at = self._due_at()
             if due_at is None or due_at > max(started, self._changed_at) + IDLE_SECONDS:
-                self.is_timed = self.is_timed or self._has_plans()
+                self.is_timed = self.is_timed or have_plans(self.processes, self.loop.time())
                 return True
             if due_at <= self.loop.time():
                 due_at = self.loop.next_timer()
@@ -348,10 +350,6 @@ class Run:
             times.append(self.loop.next_timer())
         times.append(self._quiet_at())
         return min((at for at in times if at is not None), default=None)
-
-    def _has_plans(self) -> bool:
-        now = self.loop.time()
-        return any(one.program is not None and one.program.has_plans(now) for one in self.processes)
 
     def _quiet_at(self) -> float | None:
         """Return when plain programs count as settled; None if they do already."""

@@ -41,7 +41,8 @@ class StageProcess(Protocol):
     clock: ProcessClock
     is_stalled: bool
     renewed_at: float
-    issued: tuple[float, float]
+    is_deposed: bool
+    issued: tuple[float, float, bool]
     streams: list[tuple[Callable[[], Any], ...]]
     interruptions: Interruptions
 

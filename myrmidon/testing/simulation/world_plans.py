@@ -68,6 +68,9 @@ def _schedules(facts: Facts) -> Iterator[Plan]:
 
 
 def _for_complete_clients(facts: Facts) -> Iterator[Plan]:
+    # Retries are due while workers are still busy with slow requests.
+    retried = (do.slow(1.2, lasts=60.0), do.refuse(401, lasts=60.0))
+    yield Plan(tuple(PlannedFault(write(1), action) for action in retried))
     for kind in sorted(facts.events):
         for how in ("cut", "gone", "empty"):
             yield one(event(kind, 1), do.watch(how))

@@ -28,6 +28,7 @@ writes this page; the tests replay the plans that it found, with the safeguard o
 BEHIND = {
     "S3 ambiguous writes are read back": "a repeated create is answered with AlreadyExists, and then read",
     "S6 absence is read live": "own writes are in the cache at once, and the first list of a process is consistent",
+    "S12 403 is not 404": "an object that the cache has is tried again after a 404",
 }
 
 

@@ -76,12 +76,13 @@ def says_ready(change: JudgedChange) -> bool:
     if change.deleted or is_deleting(obj) or not change.by_controller:
         return False
     generation = generation_of(obj)
-    return _ready_for(obj, generation) and not (
-        change.before is not None and _ready_for(change.before, generation)
+    return is_ready_for(obj, generation) and not (
+        change.before is not None and is_ready_for(change.before, generation)
     )
 
 
-def _ready_for(obj: Json, generation: int) -> bool:
+def is_ready_for(obj: Json, generation: int) -> bool:
+    """Whether an object reports Ready for a generation."""
     found = find(obj, READY)
     if found is None or found.status != "True":
         return False

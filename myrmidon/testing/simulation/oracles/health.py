@@ -1,7 +1,8 @@
 """O11, O12 and O14: the processes, their leases, and the watches of the simulator itself.
 
-O11: no process ends by an error that the framework does not know, and no task fails unseen.
-O12: no process issues a write after its lease has ended.  A request that was under way when the process
+O11: no process ends by an error that the framework does not know, no task fails unseen, and a pass that is
+due is begun if a worker is idle (Q10; ``Run.settle`` looks).
+O12: no process issues a write after its lease has ended, or after it has read that another one holds it.  A request that was under way when the process
 was stopped does not count: no client can call it back, and the write must fail by its version.
 O14: the events of one watch are in order, and none comes twice without a fault.  This checks us.
 """
@@ -38,8 +39,15 @@ def check_leases(run: Run, changes: Sequence[JudgedChange]) -> None:
     for change in changes:
         if not change.by_controller or run.processes[change.process].replicas == 1:
             continue
-        issued, renewed = run.renewals.get(change.number, (change.at, 0.0))
-        if issued > renewed + LEASE_SECONDS:
+        issued, renewed, is_deposed = run.renewals.get(change.number, (change.at, 0.0, False))
+        if is_deposed:
+            run.fail(
+                "O12",
+                change.name,
+                f"{change.writer} wrote {change.name} at {change.at:g} s, although it had read that "
+                "another replica holds the Lease",
+            )
+        elif issued > renewed + LEASE_SECONDS:
             run.fail(
                 "O12",
                 change.name,

@@ -2,6 +2,7 @@
 
 from myrmidon.api.objects.accessors import Json, is_deleting, owners_of, uid_of
 from myrmidon.testing.simulation.normalisation import Masks, normalised, roles_of
+from myrmidon.testing.simulation.oracles.children import check_children
 from myrmidon.testing.simulation.oracles.commits import JudgedChange, changes_of
 from myrmidon.testing.simulation.oracles.conditions import (
     ReadyWorlds,
@@ -50,6 +51,7 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     check_foreign(run, changes)
     check_owners(run, changes)
     check_fights(run, changes)
+    check_children(run, changes)
     moments = list(ready_moments(run, changes))
     if worlds is None:
         result.ready = ReadyWorlds()
