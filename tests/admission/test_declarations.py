@@ -31,6 +31,15 @@ def test_a_declared_method_stays_a_plain_method() -> None:
     assert request.old is None
 
 
+def test_a_validator_without_terms_needs_no_parentheses() -> None:
+    """As a default needs none; it is asked about creates and updates."""
+
+    def judged(self: Any) -> None:
+        """Allow everything."""
+
+    assert declaration_of(validates(judged)) == declaration_of(validates()(judged))
+
+
 def test_an_old_object_without_a_reader_is_json() -> None:
     """In a test that builds a request by hand."""
     request: AdmissionRequest[Any] = AdmissionRequest("update", raw={"oldObject": {"a": 1}})
