@@ -238,10 +238,9 @@ def _check_options(cls: type[Controller[Any]]) -> None:
 
 
 def _check_name(cls: type[Controller[Any]]) -> None:
-    if not isinstance(cls.name, str) or not _NAME.fullmatch(cls.name):
-        example = (
-            re.sub(r"[^A-Za-z0-9._-]+", "-", cls.name) if isinstance(cls.name, str) else "things"
-        )
+    name: Any = cls.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        example = re.sub(r"[^A-Za-z0-9._-]+", "-", name) if isinstance(name, str) else "things"
         raise DefinitionError(
             f"{cls.__name__}.name is {cls.name!r}, which cannot be a part of a finalizer.\n"
             f'  fix: write name = "{example}": letters, digits, dashes, dots and underscores, at most 63'

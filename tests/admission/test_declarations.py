@@ -55,7 +55,7 @@ def test_an_old_object_without_a_reader_is_json() -> None:
         (lambda: defaults(on=("delete",)), "no object to complete"),
         (lambda: validates(timeout=timedelta(minutes=1)), "1 to 30 whole seconds"),
         (lambda: validates(timeout=timedelta(seconds=1.5)), "use 1 to 30 whole"),
-        (lambda: validates(failure_policy="fail"), '"Ignore" to allow them'),  # type: ignore[arg-type]
+        (lambda: validates(failure_policy="fail"), '"Ignore" to allow them'),  # type: ignore[call-overload]
         (lambda: validates(match_conditions={"a b": "true"}), "the match condition 'a b'"),
         (lambda: validates(match_conditions={"a": " "}), "the match condition 'a'"),
         (lambda: validates(object_selector="a in b"), "@validates: "),
@@ -91,7 +91,7 @@ def test_one_operation_or_kind_needs_no_tuple() -> None:
     @validates(on="delete", reads=kinds.POD)  # type: ignore[arg-type]
     def check(self: Any) -> None: ...
 
-    @validates(reads=Reads(kinds.POD))  # type: ignore[arg-type]
+    @validates(reads=Reads(kinds.POD))  # type: ignore[call-overload,untyped-decorator]
     def other(self: Any) -> None: ...
 
     declared = declaration_of(check)

@@ -1,6 +1,7 @@
 """Markers, rules and columns in the wrong place: refused when the class is defined (D2)."""
 
 from collections.abc import Callable
+from types import new_class
 from typing import Annotated, Any
 
 import pytest
@@ -11,13 +12,13 @@ from myrmidon.errors import DefinitionError
 
 def model(**options: Any) -> Any:
     """Define a model with these class keywords."""
-    return type(Model)("Spec", (Model,), {"__module__": __name__}, **options)
+    return new_class("Spec", (Model,), options)
 
 
 def with_field(annotation: Any, default: Any) -> Any:
     """Define a model with one field."""
     body = {"__module__": __name__, "__annotations__": {"a": annotation}, "a": default}
-    return type(Model)("Spec", (Model,), body)
+    return new_class("Spec", (Model,), {}, lambda namespace: namespace.update(body))
 
 
 def with_columns() -> Any:
