@@ -67,6 +67,11 @@ Conditions: TypeAlias = Mapping[str, str]
 Readable: TypeAlias = KindLike | Reads
 
 
+@overload
+def validates(method: _Method, /) -> _Method: ...
+
+
+@overload
 def validates(
     *,
     on: Iterable[Operation] = ("create", "update"),
@@ -76,8 +81,22 @@ def validates(
     failure_policy: FailurePolicy = "Fail",
     timeout: timedelta = TIMEOUT,
     reads: Iterable[Readable] = (),
-) -> Callable[[_Method], _Method]:
-    """Declare a method that may refuse a write.
+) -> Callable[[_Method], _Method]: ...
+
+
+def validates(
+    method: _Method | None = None,
+    /,
+    *,
+    on: Iterable[Operation] = ("create", "update"),
+    match_conditions: Conditions | None = None,
+    namespace_selector: str = "",
+    object_selector: str = "",
+    failure_policy: FailurePolicy = "Fail",
+    timeout: timedelta = TIMEOUT,
+    reads: Iterable[Readable] = (),
+) -> Any:
+    """Declare a method that may refuse a write.  ``@validates`` alone has the defaults.
 
     It refuses by ``request.refuse(field, message)`` or by raising; returning allows the write.  An
     update of an object that is being deleted is not validated: its finalizers must come off.
@@ -103,7 +122,9 @@ def validates(
         timeout=timeout,
     )
     declared = MethodDeclaration("validate", _operations("@validates", on), terms, _reads(reads))
-    return lambda method: _marked(method, declared)
+    if method is not None:
+        return _marked(method, declared)
+    return lambda each: _marked(each, declared)
 
 
 @overload

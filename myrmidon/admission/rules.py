@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from myrmidon.admission.declarations import declaration_of, positional
 from myrmidon.api.objects.refs import Kind
-from myrmidon.api.typed.markers import Rule
-from myrmidon.api.typed.object_types import kind_of
+from myrmidon.api.typed.markers import Rule, checked_rules
+from myrmidon.api.typed.object_types import kind_of, refuse_kind
 from myrmidon.api.typed.unstructured import Unstructured, unstructured
 from myrmidon.errors import DefinitionError
 
@@ -37,6 +37,10 @@ class Admission(Generic[R]):
     policy_rules: ClassVar[tuple[Rule, ...]] = ()
     """The CEL rules of the class statement."""
 
+    def __class_getitem__(cls, of: Any) -> Any:
+        refuse_kind("Admission", of)
+        return super().__class_getitem__(of)  # type: ignore[misc]
+
     def __init_subclass__(
         cls, *, kind: Kind | None = None, rules: Sequence[Rule] = (), **kwargs: Any
     ) -> None:
@@ -50,7 +54,7 @@ class Admission(Generic[R]):
                 f"  fix: write `class {cls.__name__}(Admission[V1Pod])`, or "
                 f"`class {cls.__name__}(Admission[Unstructured], kind=kinds.POD)`"
             )
-        cls.policy_rules = (*cls.policy_rules, *rules)
+        cls.policy_rules = (*cls.policy_rules, *checked_rules(cls.__name__, rules))
         for name, member in vars(cls).items():
             if declaration_of(member) is not None:
                 check_parameters(f"{cls.__name__}.{name}", member, 2, 4)

@@ -16,6 +16,7 @@ MyrmidonError
     UndeclaredKindError      a state used a kind that its controller does not declare
       UndeclaredOutputError  an output of a kind that is not managed
       UndeclaredReadError    a read of a kind that is neither managed nor read
+    NotAKindError            a read of a value that does not stand for a kind
     UndeclaredExternalError  an External that the controller does not list
     OutputError              an output that cannot be written as it is
       UnidentifiedObjectError  an output without apiVersion, kind or name
@@ -132,6 +133,7 @@ from myrmidon.errors.programming import (
     GeneratedNameError,
     MalformedNameError,
     MissingLockError,
+    NotAKindError,
     OutputError,
     OwnerReferenceError,
     ProgrammingError,
@@ -189,6 +191,7 @@ __all__ = [
     "MissingObjectError",
     "MyrmidonError",
     "NamespaceTerminatingError",
+    "NotAKindError",
     "NotAdoptedError",
     "NotFoundError",
     "OutputError",

@@ -84,6 +84,18 @@ class UndeclaredReadError(UndeclaredKindError):
     _declaration = "reads"
 
 
+class NotAKindError(ProgrammingError):
+    """A state read a value that does not stand for a kind, such as the name of one."""
+
+    reason = "UndeclaredRead"
+
+    def __init__(self, controller: str, state: str, wanted: object) -> None:
+        super().__init__(
+            f"{controller}.{state} read {wanted!r}, which is not a kind.\n"
+            "  fix: use a constant of myrmidon.kinds, such as kinds.CONFIG_MAP, or a Resource class"
+        )
+
+
 class UndeclaredExternalError(ProgrammingError):
     """A state used an ``External`` that the controller does not list in ``externals``."""
 
@@ -175,11 +187,11 @@ class ForeignStatusError(StatusError):
 class UnidentifiedObjectError(OutputError):
     """An object lacks apiVersion, kind or name."""
 
-    def __init__(self, missing: str, described: str) -> None:
+    def __init__(self, missing: str, described: str, fix: str = "") -> None:
         self.missing = missing
         super().__init__(
             f"an object without {missing} cannot be applied or deleted: {described}.\n"
-            f"  fix: set {missing} on the object"
+            f"  fix: {fix or f'set {missing} on the object'}"
         )
 
 

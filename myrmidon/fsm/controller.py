@@ -10,7 +10,7 @@ state and talks to no server.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from inspect import getattr_static, signature
+from inspect import signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
 from myrmidon.api.objects.accessors import Json
@@ -18,10 +18,10 @@ from myrmidon.api.objects.conditions import RECONCILING, STALLED
 from myrmidon.api.objects.refs import Kind
 from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.hubs import check_is_hub
-from myrmidon.api.typed.object_types import KindLike, is_defined_here, kind_of
+from myrmidon.api.typed.object_types import KindLike, is_defined_here, kind_of, refuse_kind
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.typed.unstructured import Unstructured, unstructured
-from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
+from myrmidon.errors import DefinitionError, ManagedKindError
 from myrmidon.fsm.children.readiness import ReadinessRule, ReadinessRules
 from myrmidon.fsm.declaration.channel import Channel
 from myrmidon.fsm.declaration.options import ControllerOptions
@@ -29,18 +29,13 @@ from myrmidon.fsm.declaration.permissions import Permission
 from myrmidon.fsm.declaration.shapes import KindShape, Manages, Reads, shapes_of
 from myrmidon.fsm.declaration.watches import Index, Watch, takes_lookup
 from myrmidon.fsm.external.resource import External, checked_externals
+from myrmidon.fsm.machine.declared_states import declared_states
 from myrmidon.fsm.machine.graph import Graph, checked_graph
-from myrmidon.fsm.machine.states import (
-    Declaration,
-    State,
-    declaration_of,
-    look_alikes,
-    signature_problem,
-    state_of,
-)
+from myrmidon.fsm.machine.states import look_alikes
 
 R = TypeVar("R")
 E = TypeVar("E", Manages, Reads)
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _KSTATUS = (RECONCILING, STALLED)
 IndexFunction: TypeAlias = Callable[[Json], Iterable[str]]
 
@@ -113,6 +108,10 @@ class Controller(Generic[R]):
     readiness_rules: ClassVar[ReadinessRules]
     """``readiness`` with each key as (group, kind)."""
 
+    def __class_getitem__(cls, of: Any) -> Any:
+        refuse_kind("Controller", of)
+        return super().__class_getitem__(of)  # type: ignore[misc]
+
     def __init_subclass__(
         cls, *, abstract: bool = False, kind: Kind | None = None, **kwargs: Any
     ) -> None:
@@ -134,13 +133,16 @@ class Controller(Generic[R]):
                 f"`class {cls.__name__}(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
                 "or pass abstract=True for a base class"
             )
+        states = declared_states(
+            cls, cls.resource, (*vars(Controller), *Controller.__annotations__)
+        )
         cls.watches = _entries(cls, "watches", Watch, "Watch(kinds.CONFIG_MAP, to=...)")
         cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
         cls.permissions = _entries(
             cls, "permissions", Permission, 'Permission(kinds.POD, ("get", "list"))'
         )
         _check_options(cls)
-        cls.graph = checked_graph(cls.__name__, _states_of(cls), look_alikes(cls))
+        cls.graph = checked_graph(cls.__name__, states, look_alikes(cls))
         _check_written_fields(cls)
         cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
         cls.manages, cls.reads = entries_of(cls.manages), entries_of(cls.reads)
@@ -152,8 +154,8 @@ class Controller(Generic[R]):
         cls.index_functions = _index_functions(cls)
         _check_targets(cls)
         cls.readiness_rules = _readiness_rules(cls)
-        if not cls.name:
-            cls.name = _kebab_case(cls.kind().kind)
+        cls.name = cls.name or _kebab_case(cls.kind().kind)
+        _check_name(cls)
 
     @classmethod
     def kind(cls) -> Kind:
@@ -235,6 +237,16 @@ def _check_options(cls: type[Controller[Any]]) -> None:
         )
 
 
+def _check_name(cls: type[Controller[Any]]) -> None:
+    name: Any = cls.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        example = re.sub(r"[^A-Za-z0-9._-]+", "-", name) if isinstance(name, str) else "things"
+        raise DefinitionError(
+            f"{cls.__name__}.name is {cls.name!r}, which cannot be a part of a finalizer.\n"
+            f'  fix: write name = "{example}": letters, digits, dashes, dots and underscores, at most 63'
+        )
+
+
 def _check_written_fields(cls: type[Controller[Any]]) -> None:
     """Refuse conditions and status fields that an option writes and the class has as its own."""
     taken = [state for state in cls.graph.states.values() if state.condition in _KSTATUS]
@@ -254,26 +266,6 @@ def _check_written_fields(cls: type[Controller[Any]]) -> None:
             f"ControllerOptions(report_attempts=True) of {cls.__name__} writes.\n"
             "  fix: rename the field, or switch report_attempts off"
         )
-
-
-def _states_of(cls: type[Controller[Any]]) -> list[State]:
-    """Return all states in the order of declaration, base classes first."""
-    declared: dict[str, Declaration] = {}
-    for base in reversed(cls.__mro__):
-        for name, member in vars(base).items():
-            declaration = declaration_of(member)
-            if declaration is not None:
-                declared[name] = declaration
-    states: list[State] = []
-    for name, declaration in declared.items():
-        method = getattr_static(cls, name)
-        if method is None:
-            continue  # a subclass removed the state with ``name = None``
-        problem = signature_problem(method, cls.resource)
-        if problem is not None:
-            raise StateSignatureError(cls.__name__, name, problem)
-        states.append(state_of(name, method, declaration))
-    return states
 
 
 def entries_of(entries: Any) -> tuple[Any, ...]:

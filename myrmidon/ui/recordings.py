@@ -22,6 +22,7 @@ from myrmidon.ui.sources import PageObject, PageSource
 from myrmidon.ui.stories import graph_of
 
 FORMAT = "myrmidon-recording/1"
+_FIX = "use a file that the page exported (its link Export, or /export.json)"
 
 
 async def recording_of(source: PageSource, at: str) -> Json:
@@ -47,12 +48,9 @@ def read_recording(path: Path) -> Json:
     try:
         document = orjson.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read as a recording: {error}") from None
+        raise UsageError(f"{path} cannot be read as a recording: {error}.\n  fix: {_FIX}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise UsageError(
-            f"{path} is not a recording of the live page.\n"
-            "  fix: use a file that the page exported (its link Export, or /export.json)"
-        )
+        raise UsageError(f"{path} is not a recording of the live page.\n  fix: {_FIX}")
     try:
         for machine in document["machines"]:
             graph_of(machine)

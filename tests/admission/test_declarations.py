@@ -31,6 +31,15 @@ def test_a_declared_method_stays_a_plain_method() -> None:
     assert request.old is None
 
 
+def test_a_validator_without_terms_needs_no_parentheses() -> None:
+    """As a default needs none; it is asked about creates and updates."""
+
+    def judged(self: Any) -> None:
+        """Allow everything."""
+
+    assert declaration_of(validates(judged)) == declaration_of(validates()(judged))
+
+
 def test_an_old_object_without_a_reader_is_json() -> None:
     """In a test that builds a request by hand."""
     request: AdmissionRequest[Any] = AdmissionRequest("update", raw={"oldObject": {"a": 1}})
@@ -46,7 +55,7 @@ def test_an_old_object_without_a_reader_is_json() -> None:
         (lambda: defaults(on=("delete",)), "no object to complete"),
         (lambda: validates(timeout=timedelta(minutes=1)), "1 to 30 whole seconds"),
         (lambda: validates(timeout=timedelta(seconds=1.5)), "use 1 to 30 whole"),
-        (lambda: validates(failure_policy="fail"), '"Ignore" to allow them'),  # type: ignore[arg-type]
+        (lambda: validates(failure_policy="fail"), '"Ignore" to allow them'),  # type: ignore[call-overload]
         (lambda: validates(match_conditions={"a b": "true"}), "the match condition 'a b'"),
         (lambda: validates(match_conditions={"a": " "}), "the match condition 'a'"),
         (lambda: validates(object_selector="a in b"), "@validates: "),
@@ -82,7 +91,7 @@ def test_one_operation_or_kind_needs_no_tuple() -> None:
     @validates(on="delete", reads=kinds.POD)  # type: ignore[arg-type]
     def check(self: Any) -> None: ...
 
-    @validates(reads=Reads(kinds.POD))  # type: ignore[arg-type]
+    @validates(reads=Reads(kinds.POD))  # type: ignore[call-overload,untyped-decorator]
     def other(self: Any) -> None: ...
 
     declared = declaration_of(check)

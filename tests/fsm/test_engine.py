@@ -103,7 +103,8 @@ def test_w2_outputs_are_written_before_the_next_state_and_only_if_they_hold(draw
 
     for (action, report), (following, _) in pairwise(steps):
         if isinstance(action, Enter):
-            kept = isinstance(report, Done) or (isinstance(report, Wait) and report.keep_outputs)
+            waits = isinstance(report, Wait) and report.keep_outputs is True
+            kept = isinstance(report, Done) or waits
             assert isinstance(following, Write) <= kept
             if isinstance(following, Write):
                 assert following.state == action.state

@@ -105,6 +105,31 @@ MISTAKES: dict[str, tuple[list[str], str, str]] = {
         "there is no sample*.yaml beside the controller, so there is no Thing to reconcile.",
         "write a sample.yaml with apiVersion: demo.myrmidon.dev/v1, kind: Thing, metadata.name and spec",
     ),
+    "no time at all": (
+        ["dev", "good", "--once", "--timeout", "-1"],
+        "myrmidon dev: argument --timeout: '-1' is not a number of seconds above 0.",
+        "`myrmidon dev --help` shows what it takes",
+    ),
+    "two namespaces in one": (
+        ["run", "good", "--namespace", "a,b"],
+        "myrmidon run: argument --namespace: 'a,b' is not a namespace; for several, repeat the option.",
+        "`myrmidon run --help` shows what it takes",
+    ),
+    "a cluster that no controller uses": (
+        ["generate", "rbac", "good", "--cluster", "west"],
+        "no controller uses the cluster 'west', nor any other remote cluster.",
+        "leave out --cluster",
+    ),
+    "a file that is not a recording": (
+        ["view", "good/controller.py"],
+        r"good/controller.py cannot be read as a recording: .*",
+        r"use a file that the page exported (its link Export, or /export.json)",
+    ),
+    "a migration without versions": (
+        ["generate", "rbac", "good", "--migrate-storage"],
+        "no kind of this program has several versions, so there is nothing to migrate.",
+        "leave out --migrate-storage, or declare the old version with converts=",
+    ),
     "a user without a token": (
         ["server", "--user", "jane"], "--user jane does not name a token and a user.",
         "write --user TOKEN=NAME or --user TOKEN=NAME:GROUP,GROUP",

@@ -249,6 +249,102 @@ MISTAKES = {
         "NameError: name 'Thign' is not defined",
         "did you mean Thing?",
     ),
+    "a kind instead of a class": Mistake(
+        f"class Things(Controller[kinds.CONFIG_MAP]):\n{STATE}",
+        "Controller[...] got the kind ConfigMap, and it takes the class of the objects.",
+        "write `(Controller[Unstructured], kind=kinds.CONFIG_MAP)`",
+    ),
+    "rules for a kind instead of a class": Mistake(
+        "class Rules(Admission[kinds.POD]):\n    pass\n",
+        "Admission[...] got the kind Pod, and it takes the class of the objects.",
+        "write `(Admission[Unstructured], kind=kinds.POD)`",
+    ),
+    "a condition that is not a name": Mistake(
+        controller(STATE.replace("initial=True", "initial=True, condition=True")),
+        "@state has condition=True, which is not a text.",
+        'write condition="Deployed", or leave it out: the name of the method is the default',
+        line=1,
+    ),
+    "a text for yes": Mistake(
+        controller(STATE.replace("initial=True", "initial='yes'")),
+        "@state has initial='yes', which is neither True nor False.",
+        "write initial=True",
+        line=1,
+    ),
+    "two states in one text": Mistake(
+        controller(STATE.replace("initial=True", "initial=True, then='a, b'")),
+        "`then` of a state is the text 'a, b', which is not the name of a state.",
+        'write then=("a", "b")',
+        line=1,
+    ),
+    "a static method": Mistake(
+        controller("    @staticmethod\n" + STATE.replace("self, ", "")),
+        "Things.made is not a method.",
+        SIGNATURE,
+    ),
+    "parameters in the other order": Mistake(
+        controller(STATE.replace("thing, out", "out: OutputSet, thing: Thing")),
+        "Things.made takes the OutputSet where the object is passed.",
+        SIGNATURE,
+    ),
+    "a state with a name of the framework": Mistake(
+        controller(STATE.replace("made", "options")),
+        "Things.options is a state, but every controller has an attribute of that name.",
+        "give the state another name, such as options_done",
+    ),
+    "a number as the name of a controller": Mistake(
+        controller(f"    name = 5\n{STATE}"),
+        "Things.name is 5, which cannot be a part of a finalizer.",
+        'write name = "things": letters, digits, dashes, dots and underscores, at most 63',
+    ),
+    "a name with a space": Mistake(
+        controller(f"    name = 'my things'\n{STATE}"),
+        "Things.name is 'my things', which cannot be a part of a finalizer.",
+        'write name = "my-things": letters, digits, dashes, dots and underscores, at most 63',
+    ),
+    "a field as the filter of a watch": Mistake(
+        controller(f"    watches = (Watch(kinds.POD, to=lambda pod: [], when='data'),)\n{STATE}"),
+        "a Watch has when='data', which is not a predicate.",
+        'write when=changed("data")',
+        line=1,
+    ),
+    "columns as a list": Mistake(
+        f'class Other(Resource[ThingSpec, Status], columns=["size"], {RESOURCE}',
+        "Other has columns=['size'], which is not a mapping.",
+        'write columns={"Image": ".spec.image"}',
+    ),
+    "a rule as text": Mistake(
+        'class Other(Model, rules=["self.a > 0"]):\n    a: int = 0\n',
+        "Other has the rule 'self.a > 0', which is not a Rule.",
+        'write rules=[Rule("self.a > 0", message="...")]',
+    ),
+    "a rule of a resource as text": Mistake(
+        f'class Other(Resource[ThingSpec, Status], rules=["self.a > 0"], {RESOURCE}',
+        "Other has the rule 'self.a > 0', which is not a Rule.",
+        'write rules=[Rule("self.a > 0", message="...")]',
+    ),
+    "one rule without a list": Mistake(
+        'class Other(Model, rules=Rule("self.a > 0")):\n    a: int = 0\n',
+        "Other has rules=Rule(",
+        "write rules=[Rule(...)]",
+    ),
+    "a marker as the default": Mistake(
+        "class Other(Model):\n    a: str = Immutable()\n",
+        "Other.a has the marker Immutable() as its default.",
+        "write a: Annotated[str, Immutable()]",
+    ),
+    "a marker without parentheses": Mistake(
+        "from typing import Annotated\nclass Other(Model):\n    a: Annotated[str, Immutable] = ''\n",
+        "Other.a has the marker Immutable without parentheses, which would have no effect.",
+        "write Annotated[..., Immutable(...)]",
+        line=1,
+    ),
+    "a pattern that the server does not know": Mistake(
+        "from pydantic import Field\nclass Other(Model):\n    a: str = Field(pattern='(?=a)b')\n",
+        "look-around, including look-ahead and look-behind, is not supported",
+        "make `python ",
+        line=1,
+    ),
     "a syntax error": Mistake(
         "class Things(Controller[Thing]:\n    pass\n",
         "SyntaxError: ",

@@ -170,6 +170,26 @@ MISTAKES: dict[str, tuple[Callable[[Harness], Any], str, str]] = {
         "manifests is one object, not a list.",
         "write manifests=[...]",
     ),
+    "a file as manifests": (
+        lambda _one: Harness(Things(), manifests="sample.yaml"),
+        "manifests is 'sample.yaml', not a list of objects.",
+        "write cluster.apply_file(...) for the objects of a file",
+    ),
+    "back in time": (
+        lambda one: one.advance(timedelta(seconds=-5)),
+        "advance got datetime.timedelta(",
+        "pass a positive timedelta",
+    ),
+    "the status without its subresource": (
+        lambda one: one.patch(Thing, "a", {"status": {"observedGeneration": 7}}),
+        "the status of a Thing is a subresource, so the server ignored the change.",
+        'write patch(..., {"status": ...}, subresource="status")',
+    ),
+    "a list to apply": (
+        lambda one: one.apply([thing()]),
+        "a list is not an object that can be applied or deleted.",
+        "pass its objects",
+    ),
     "a misspelled role": (
         lambda _one: Harness(Things(), run_as="generated_role"),  # type: ignore[arg-type]
         "run_as is 'generated_role'.",

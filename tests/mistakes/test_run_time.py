@@ -218,6 +218,42 @@ MISTAKES = {
         "AttributeError: 'coroutine' object has no attribute 'data' (test_run_time.py:",
         "write `await` before the call that returned it, in an `async def`",
     ),
+    "a list of objects": Mistake(
+        lambda _thing, out: out.apply([config_map()]),
+        "InvalidOutput",
+        "a list is not an object that can be applied or deleted.",
+        "pass its objects to out.apply_all(...), or one by one",
+    ),
+    "one object to apply_all": Mistake(
+        lambda _thing, out: out.apply_all(config_map()),
+        "InvalidOutput",
+        "apply_all got one object.",
+        "write out.apply(...), or give it a list: out.apply_all([...])",
+    ),
+    "a kind without a name": Mistake(
+        lambda _thing, out: out.delete(kinds.CONFIG_MAP),
+        "InvalidOutput",
+        "an object without metadata.name cannot be applied or deleted: a ConfigMap.",
+        "pass its name after the kind; out.delete_all(kind) is for all children of a kind",
+    ),
+    "a method as the next state": Mistake(
+        lambda *_: Done(goto=config_map),  # type: ignore[arg-type]
+        "ProgrammingError",
+        "Done(...) has goto='config_map', which is not the name of a state.",
+        'write Done(goto="config_map")',
+    ),
+    "a Wait in a Done": Mistake(
+        lambda *_: Done(Wait("Slow")),  # type: ignore[arg-type]
+        "ProgrammingError",
+        "Done(...) has goto=Wait(reason='Slow'",
+        "write Done(recheck=Wait(...)) or Done(pause=Wait(...)), or return the Wait itself",
+    ),
+    "a time as the message": Mistake(
+        lambda *_: Wait("Slow", timedelta(seconds=5)),  # type: ignore[arg-type]
+        "ProgrammingError",
+        "Wait('Slow') has a message of type timedelta, which is not a string.",
+        "write after=datetime.timedelta(seconds=5)",
+    ),
     "a number instead of a timedelta": Mistake(
         lambda *_: Wait("Pondering", after=5),  # type: ignore[arg-type]
         "ProgrammingError",
@@ -254,6 +290,63 @@ def test_a_mistake_of_a_state(name: str) -> None:
         assert condition.message.startswith(mistake.problem)
         assert f"\n  fix: {mistake.fix}" in condition.message or not mistake.fix
         assert mistake.problem.splitlines()[0] in cluster.explain()
+
+
+def test_conditions_that_are_written_by_hand() -> None:
+    """They would be lost: each state owns one condition, and the framework writes it."""
+
+    def act(thing: Thing, _out: OutputSet) -> Result:
+        thing.status.conditions.append({"type": "Mine", "status": "True"})
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec()))
+        cluster.step()
+        ready = cluster.condition(Thing, "a", "Ready")
+
+        assert ready is not None
+        assert (ready.status, ready.reason) == ("False", "InvalidStatus")
+        said = cluster.explain()
+        assert "a state has changed status.conditions, which the framework writes." in said
+        assert "fix: return Done(condition=ConditionValue(...))" in said
+
+
+def test_a_status_may_be_replaced_as_a_whole() -> None:
+    """A new status has no conditions; those of the object stay."""
+
+    def act(thing: Thing, _out: OutputSet) -> Result:
+        thing.status = ThingStatus(url="http://a")
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec()))
+        cluster.settle()
+        cluster.patch(Thing, "a", {"spec": {"size": 2}})
+        cluster.settle()
+
+        assert cluster.ready(Thing, "a")
+        assert cluster.require(Thing, "a").status.url == "http://a"
+
+
+def test_a_kind_by_its_name() -> None:
+    """The answer does not say to declare it, but how to name it."""
+
+    class Readers(Controller[Thing]):
+        @state(initial=True)
+        async def made(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
+            await ctx.get("ConfigMap", "a")  # type: ignore[arg-type]
+            return Done()
+
+    with Harness(Readers()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec()))
+        cluster.step()
+        condition = cluster.condition(Thing, "a", "Made")
+
+        assert condition is not None
+        assert condition.message == (
+            "Readers.made read 'ConfigMap', which is not a kind.\n"
+            "  fix: use a constant of myrmidon.kinds, such as kinds.CONFIG_MAP, or a Resource class"
+        )
 
 
 def test_a_kind_that_is_not_read() -> None:

@@ -170,7 +170,7 @@ CONFIG_MAP: Json = {"apiVersion": "v1", "kind": "ConfigMap"}
             lambda out: out.delete(kinds.CONFIG_MAP),
             (
                 "an object without metadata.name cannot be applied or deleted: a ConfigMap.\n"
-                "  fix: set metadata.name on the object"
+                "  fix: pass its name after the kind; out.delete_all(kind) is for all children of a kind"
             ),
         ),
     ],
@@ -286,3 +286,19 @@ def test_outputs_have_equal_texts_only_if_their_manifests_are_equal(values: list
     for one in made:
         for other in made:
             assert one.text != other.text or one.manifest == other.manifest
+
+
+@pytest.mark.parametrize(
+    ("act", "fix"),
+    [
+        (lambda out: out.apply_all({"kind": "ConfigMap"}), "write out.apply(...)"),
+        (lambda out: out.apply([{"kind": "ConfigMap"}]), "pass its objects to out.apply_all(...)"),
+    ],
+    ids=["one object for apply_all", "a list for apply"],
+)
+def test_d3_one_object_and_several_are_told_apart(act: Any, fix: str) -> None:
+    """The error says which method takes what was given."""
+    with pytest.raises(OutputError) as caught:
+        act(outputs())
+
+    assert f"\n  fix: {fix}" in str(caught.value)

@@ -156,6 +156,11 @@ def _check_kind(owner: str, kind: Kind) -> None:
 
 
 def _columns(owner: str, given: Mapping[str, str | Column]) -> dict[str, Column]:
+    if not isinstance(given, Mapping):
+        raise mistake(
+            f"{owner} has columns={given!r}, which is not a mapping",
+            'write columns={"Image": ".spec.image"}',
+        )
     made = {
         name: column if isinstance(column, Column) else Column(column)
         for name, column in given.items()

@@ -160,6 +160,22 @@ class Scale:
     selector: str = ""
 
 
+def checked_rules(owner: str, rules: Any) -> tuple[Rule, ...]:
+    """Return the rules of a class statement; raise ``DefinitionError`` if they are something else."""
+    if isinstance(rules, Rule | str):
+        raise DefinitionError(
+            f"{owner} has rules={rules!r}, which is not a list.\n  fix: write rules=[Rule(...)]"
+        )
+    found = tuple(rules)
+    for each in found:
+        if not isinstance(each, Rule):
+            raise DefinitionError(
+                f"{owner} has the rule {each!r}, which is not a Rule.\n"
+                f'  fix: write rules=[Rule("{each}", message="...")]'
+            )
+    return found
+
+
 def _refuse_duplicates(values: list[Any]) -> None:
     seen: list[Any] = []
     for value in values:

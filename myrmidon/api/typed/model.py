@@ -23,7 +23,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.field_arguments import check_field_arguments
 from myrmidon.api.typed.frozen import FrozenDict, FrozenList, ReadOnlyError
-from myrmidon.api.typed.markers import Rule
+from myrmidon.api.typed.markers import Rule, checked_rules
 from myrmidon.api.typed.strictness import as_stored, as_the_server, resolved
 
 
@@ -66,7 +66,7 @@ class Model(BaseModel):
 
     def __init_subclass__(cls, *, rules: Iterable[Rule] = (), **kwargs: Any) -> None:
         pass_on(cls, super().__init_subclass__, kwargs)
-        cls.RULES = (*cls.RULES, *rules)
+        cls.RULES = (*cls.RULES, *checked_rules(cls.__name__, rules))
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

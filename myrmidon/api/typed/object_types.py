@@ -10,6 +10,7 @@ a kubernetes-asyncio model class   by its name (``api.models``)           that m
 =================================  =====================================  =========================
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from myrmidon.api.typed.models import (
     model_json,
     model_kind,
 )
+from myrmidon.errors import DefinitionError
 
 KindLike: TypeAlias = Kind | type[Any]
 """What may be given for a kind, for type checkers; ``kind_of`` decides."""
@@ -37,6 +39,20 @@ def kind_of(entry: Any) -> Kind | None:
         return model_kind(entry)
     found = getattr(entry, "KIND", None)
     return found if isinstance(found, Kind) else None
+
+
+def refuse_kind(where: str, of: Any) -> None:
+    """Raise ``DefinitionError`` for ``Controller[kinds.POD]``: a type argument is a class."""
+    if isinstance(of, Kind):
+        raise DefinitionError(
+            f"{where}[...] got the kind {of.kind}, and it takes the class of the objects.\n"
+            f"  fix: write `({where}[Unstructured], kind=kinds.{_constant(of)})`"
+        )
+
+
+def _constant(kind: Kind) -> str:
+    """Return the name of the kind's constant: ``CONFIG_MAP`` for ConfigMap."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.kind).upper()
 
 
 def reader_of(entry: Any) -> Callable[[Json], Any]:

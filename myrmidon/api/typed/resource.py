@@ -20,7 +20,7 @@ from myrmidon.api.typed.class_keywords import pass_on
 from myrmidon.api.typed.definitions import Definition, define, foreign, mistake
 from myrmidon.api.typed.frozen import ReadOnlyError
 from myrmidon.api.typed.hubs import add_spoke, from_hub_definition
-from myrmidon.api.typed.markers import Column, Rule, Scale
+from myrmidon.api.typed.markers import Column, Rule, Scale, checked_rules
 from myrmidon.api.typed.metadata import HasMetadata
 from myrmidon.api.typed.model import Model, problems_of, seal, unknown_fields
 from myrmidon.api.typed.status import Status, difference
@@ -116,7 +116,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
             selectable_fields=selectable_fields,
             served=served,
             deprecated=deprecated,
-            rules=tuple(rules),
+            rules=checked_rules(cls.__name__, rules),
             description=(getdoc(cls) or "") if cls.__doc__ else "",
             hub=converts,
         )

@@ -14,6 +14,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.markers import OpenApi
 from myrmidon.api.typed.model import Model
 from myrmidon.api.values.merge_differences import merge_patch_between
+from myrmidon.errors import StatusError
 
 _CONDITIONS: Json = {
     "type": "array",
@@ -126,9 +127,24 @@ def difference(status: Status, read: Any) -> Json:
     """Return the merge patch from the status as it was read to its current value; ``{}`` for none.
 
     The fields that the framework writes, such as conditions and resourceRefs, are left out.
+    Raise ``StatusError`` if a state has changed the conditions.
     """
+    _check_conditions(status.conditions, (read or {}).get("conditions"))
     written = status.FRAMEWORK_FIELDS
     mine = {key: value for key, value in (read or {}).items() if key not in written}
     before: Json = type(status).from_wire(mine).to_wire() if mine else {}
     after = status.to_wire(without=written.values())
     return merge_patch_between(before, after)
+
+
+def _check_conditions(now: list[Json], read: Any) -> None:
+    """Raise for conditions that a state has set: they would be lost.
+
+    A new status object has none, and that is not a change: states may replace their status.
+    """
+    if now and now != read:
+        raise StatusError(
+            "a state has changed status.conditions, which the framework writes.\n"
+            "  fix: return Done(condition=ConditionValue(...)) from the state that owns the condition; "
+            "for other facts add a field to the status"
+        )

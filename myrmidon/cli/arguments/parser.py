@@ -14,6 +14,7 @@ from myrmidon.api.values.texts import nearest
 
 _CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.+)\)")
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _MISSING = re.compile(r"the following arguments are required: (.+)")
 
 
@@ -44,6 +45,26 @@ def port(text: str) -> int:
     if not 0 <= number <= 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port, 0 to 65535")
     return number
+
+
+def positive_seconds(text: str) -> float:
+    """Return a duration in seconds, above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return number
+
+
+def namespace_name(text: str) -> str:
+    """Return the name of a namespace."""
+    if not _NAMESPACE.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a namespace; for several, repeat the option"
+        )
+    return text
 
 
 def count(text: str) -> int:

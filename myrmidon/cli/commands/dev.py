@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 
 from myrmidon.api.clock import Clock
 from myrmidon.cli.arguments.files import existing_files
-from myrmidon.cli.arguments.parser import port
+from myrmidon.cli.arguments.parser import port, positive_seconds
 from myrmidon.cli.local.views import LiveView, name_of, view_for
 from myrmidon.cli.local.workbench import Workbench
 from myrmidon.cli.progress import ready
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=positive_seconds,
         default=60.0,
         metavar="SECONDS",
         help="how long --once waits (default 60)",

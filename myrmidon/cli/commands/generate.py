@@ -189,8 +189,13 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
         raise UsageError(
             f"--cluster has no effect on {args.what}.\n  fix: `myrmidon generate rbac --cluster ...`"
         )
+    if not known:
+        raise UsageError(
+            f"no controller uses the cluster {args.cluster!r}, nor any other remote cluster.\n"
+            "  fix: leave out --cluster"
+        )
     if args.cluster not in known:
-        listed = ", ".join(known) or "none"
+        listed = ", ".join(known)
         raise UsageError(
             f"no controller uses the cluster {args.cluster!r} (they use: {listed}).\n"
             "  fix: use one of these names"

@@ -27,6 +27,7 @@ from myrmidon.admission.rules import Admission
 from myrmidon.api.objects.accessors import Json
 from myrmidon.cli.arguments.clusters import add_cluster_arguments
 from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.arguments.parser import namespace_name
 from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.arguments.settings import add_settings
 from myrmidon.cli.progress import ready
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cluster_arguments(parser)
     parser.add_argument(
         "--namespace",
+        type=namespace_name,
         action="append",
         default=[],
         metavar="NS",

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pydantic_core import SchemaError
+
 import myrmidon
 from myrmidon.api.values.texts import nearest
 from myrmidon.errors import MyrmidonError, UsageError
@@ -45,6 +47,11 @@ def broken(place: str, error: Exception) -> UsageError:
     frame = _users_frame(error)
     where = _line(frame) if frame is not None else place
     said = str(error).partition("\n")[0]
+    if isinstance(error, SchemaError):
+        lines = [line.strip() for line in str(error).splitlines()]
+        said = " ".join(
+            line for line in lines if line.startswith("SchemaError: Field") or line == lines[-1]
+        )
     if isinstance(error, SyntaxError) and error.filename:
         where, said = f"{_shown(Path(error.filename))}:{error.lineno}", error.msg
     return UsageError(

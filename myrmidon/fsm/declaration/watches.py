@@ -9,6 +9,7 @@ from myrmidon.api.objects.accessors import Json, annotations_of, generation_of, 
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.typed.object_types import KindLike
 from myrmidon.api.values.equality import same
+from myrmidon.errors import DefinitionError
 
 Key: TypeAlias = ObjectRef | tuple[str, str] | str | Json
 """An object of the controller: a reference, ``(namespace, name)``, ``"namespace/name"``, ``"name"``,
@@ -107,6 +108,15 @@ class Watch:
     namespaces: tuple[str, ...] = ()
     selector: str = ""
     remote: str | None = None
+
+    def __post_init__(self) -> None:
+        when: Any = self.when
+        if not callable(when):
+            field = when if isinstance(when, str) else "spec"
+            raise DefinitionError(
+                f"a Watch has when={when!r}, which is not a predicate.\n"
+                f'  fix: write when=changed("{field}")'
+            )
 
 
 def takes_lookup(to: Callable[..., Iterable[Key]]) -> bool:

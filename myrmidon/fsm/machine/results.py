@@ -91,6 +91,8 @@ class Done:
     again: timedelta | datetime | None = None
 
     def __post_init__(self) -> None:
+        if self.goto is not None and not isinstance(self.goto, str):
+            raise _not_a_state(self.goto)
         if self.again is not None:
             _check_again(self)
         if self.condition is None and self.recheck is None and self.pause is None:
@@ -199,9 +201,23 @@ def _check_condition(condition: ConditionValue) -> None:
 
 
 def _not_a_message(where: str, message: object) -> ProgrammingError:
+    fix = (
+        f"write after={message!r}" if isinstance(message, timedelta) else "write str(...) around it"
+    )
     return ProgrammingError(
         f"{where} has a message of type {type(message).__name__}, which is not a string.\n"
-        "  fix: write str(...) around it"
+        f"  fix: {fix}"
+    )
+
+
+def _not_a_state(goto: object) -> ProgrammingError:
+    """Return the error for a ``goto`` that is a method, a result or anything else than a name."""
+    name = getattr(goto, "__name__", "")
+    fix = f'write Done(goto="{name}")' if name else "write the name of the next state as text"
+    if isinstance(goto, Wait):
+        fix = "write Done(recheck=Wait(...)) or Done(pause=Wait(...)), or return the Wait itself"
+    return ProgrammingError(
+        f"Done(...) has goto={name or goto!r}, which is not the name of a state.\n  fix: {fix}"
     )
 
 

@@ -101,6 +101,7 @@ def state(
             f"@state was given {_called(misused[0])}, but it takes keywords only.\n"
             '  fix: write `@state()`, or `@state(initial=True, condition="Deployed", then="exposed")`'
         )
+    _check_arguments(initial, finalizer, condition)
     fork = isinstance(then, Fork)
     edges = then.branches if isinstance(then, Fork) else _edges(then)
     declaration = Declaration(initial, finalizer, condition, edges, fork)
@@ -118,9 +119,29 @@ def state(
     return declare
 
 
+def _check_arguments(initial: Any, finalizer: Any, condition: Any) -> None:
+    for name, value in (("initial", initial), ("finalizer", finalizer)):
+        if not isinstance(value, bool):
+            raise DefinitionError(
+                f"@state has {name}={value!r}, which is neither True nor False.\n"
+                f"  fix: write {name}=True"
+            )
+    if condition is not None and not isinstance(condition, str):
+        raise DefinitionError(
+            f"@state has condition={condition!r}, which is not a text.\n"
+            '  fix: write condition="Deployed", or leave it out: the name of the method is the default'
+        )
+
+
 def _edges(then: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names of the next states without duplicates."""
     entries: tuple[Any, ...] = (then,) if isinstance(then, str) or callable(then) else tuple(then)
+    if isinstance(then, str) and "," in then:
+        names = ", ".join(f'"{each.strip()}"' for each in then.split(","))
+        raise DefinitionError(
+            f"`then` of a state is the text {then!r}, which is not the name of a state.\n"
+            f"  fix: write then=({names})"
+        )
     for entry in entries:
         if isinstance(entry, Fork):
             raise DefinitionError(
@@ -141,7 +162,12 @@ def _called(thing: Any) -> str:
 
 
 def declaration_of(method: Any) -> Declaration | None:
-    """Return the arguments of the method's ``@state``; None for a method without it."""
+    """Return the arguments of the method's ``@state``; None for a method without it.
+
+    A static or class method around a state is found as well, so that it can be refused.
+    """
+    if isinstance(method, staticmethod | classmethod):
+        method = method.__wrapped__
     found = getattr(method, _MARK, None)
     return found if isinstance(found, Declaration) else None
 
@@ -200,6 +226,8 @@ def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) ->
     An annotation of ``obj`` that is not a class (text, a union, a type variable) is not checked.
     """
     _self, obj, out, *_ctx = parameters
+    if _word(obj.annotation) == "OutputSet":
+        return "takes the OutputSet where the object is passed"
     if _word(out.annotation) == "Context":
         return "takes the Context where the OutputSet is passed"
     if of is None or not isinstance(obj.annotation, type):

@@ -178,6 +178,8 @@ def own_fields(resource: Resource[Any, Any]) -> Json:
         if not changed:
             return changed
         patch: Json = json_value(changed, "status", text=lambda text, _path: printable(text))
+    except StatusError:
+        raise
     except NotJsonError as error:
         raise StatusError(f"{resource!r}: {error}.\n  fix: {error.fix}") from error
     except Exception as error:

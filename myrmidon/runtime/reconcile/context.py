@@ -17,7 +17,13 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.selectors import selector
 from myrmidon.api.typed.object_types import kind_of, raw_of, reader_of
-from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError, UsageError
+from myrmidon.errors import (
+    NotAKindError,
+    NotFoundError,
+    ProgrammingError,
+    UndeclaredReadError,
+    UsageError,
+)
 from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller
@@ -77,9 +83,11 @@ class Declared:
         kind = kind_of(wanted)
         if cluster and kind is not None:
             kind = kind.at(cluster)
-        if kind is None or kind not in self._kinds:
-            name = f"{kind.kind} ({kind.api_version})" if kind else repr(wanted)
-            if kind is not None and kind.cluster:
+        if kind is None:
+            raise NotAKindError(self._controller.__name__, self.state, wanted)
+        if kind not in self._kinds:
+            name = f"{kind.kind} ({kind.api_version})"
+            if kind.cluster:
                 name += f" on the cluster {kind.cluster!r}"
             raise UndeclaredReadError(self._controller.__name__, self.state, name)
         self.read[kind] = None

@@ -55,6 +55,9 @@ def declarer_of(
     )
 
 
+_ALL = "out.delete_all(kind) is for all children of a kind"
+
+
 class Identification:
     """The part of ``OutputSet`` that turns what a state names into a reference."""
 
@@ -90,7 +93,11 @@ class Identification:
             return self._located(self._declared(what.kind, cluster), what.name, what.namespace)
         kind = kind_of(what)
         if kind is not None:
-            return self._located(self._declared(kind, cluster), name or "", namespace)
+            if not name:
+                raise UnidentifiedObjectError(
+                    "metadata.name", f"a {kind.kind}", "pass its name after the kind; " + _ALL
+                )
+            return self._located(self._declared(kind, cluster), name, namespace)
         return self._ref_of(manifest_of(what), cluster)
 
     def _kind_named(self, what: Any, cluster: str) -> Kind:

@@ -128,6 +128,11 @@ def _declared(obj: Any) -> Mapping[str, Any]:
             return model_json(obj)
         except RecursionError as error:
             raise _untold(obj, error) from error
+    if isinstance(obj, list | tuple):
+        raise OutputError(
+            f"a {type(obj).__name__} is not an object that can be applied or deleted.\n"
+            "  fix: pass its objects to out.apply_all(...), or one by one"
+        )
     also = "; name a kind by its constant, such as kinds.CONFIG_MAP" if isinstance(obj, str) else ""
     raise OutputError(
         f"{obj!r} is not an object that can be applied or deleted.\n"

@@ -78,6 +78,11 @@ class OutputSet(Identification):
 
     def apply_all(self, objs: Iterable[Any], **options: Unpack[ApplyOptionsDict]) -> None:
         """Apply several objects with the same options."""
+        if isinstance(objs, Mapping):
+            raise OutputError(
+                "apply_all got one object.\n"
+                "  fix: write out.apply(...), or give it a list: out.apply_all([...])"
+            )
         same = chosen(options)
         for obj in objs:
             self._put(obj, same)

@@ -56,6 +56,7 @@ from myrmidon.testing.harness.misuse import (
     check_function,
     check_not_async,
     check_options,
+    check_status_kept,
     documents,
     explained,
     unknown_kind,
@@ -113,8 +114,7 @@ class Cluster(ClusterReads, ABC):
         ref = self._ref_of(manifest)
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
-        there = self._read(ref)
-        verb = Verb.PATCH if there else Verb.CREATE
+        verb = Verb.PATCH if self._read(ref) else Verb.CREATE
         return self._sent(Request(verb, ref, manifest, query=_STRICT))
 
     def apply_file(self, path: str | Path) -> Objects:
@@ -124,7 +124,8 @@ class Cluster(ClusterReads, ABC):
     def patch(self, kind: KindLike, name: str, changes: Json, *, subresource: str = "") -> Json:
         """Send changes to an object as a merge patch; return the server's answer."""
         ref = self._ref(kind, name, None)
-        return self._sent(Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE, _STRICT))
+        sent = self._sent(Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE, _STRICT))
+        return check_status_kept(sent, changes, subresource)
 
     def delete(self, kind: KindLike, name: str, namespace: str | None = None) -> None:
         """Delete an object."""

@@ -50,6 +50,10 @@ def check_duration(value: Any, caller: str) -> None:
             f"{caller} got {value!r}, which is not a timedelta.\n"
             f"  fix: write timedelta(seconds={seconds})"
         )
+    if value is not None and value < timedelta(0):
+        raise UsageError(
+            f"{caller} got {value!r}, and time does not go backwards.\n  fix: pass a positive timedelta"
+        )
 
 
 def check_function(value: Any) -> None:
@@ -71,9 +75,28 @@ def check_options(options: Any) -> None:
 
 
 def check_manifests(manifests: Any) -> None:
-    """Raise if ``manifests`` is one object instead of a list of them."""
+    """Raise if ``manifests`` is one object, or the name of a file, instead of a list of objects."""
+    if isinstance(manifests, str | Path):
+        raise UsageError(
+            f"manifests is {str(manifests)!r}, not a list of objects.\n"
+            "  fix: write cluster.apply_file(...) for the objects of a file"
+        )
     if isinstance(manifests, Mapping) or hasattr(manifests, "to_json"):
         raise UsageError("manifests is one object, not a list.\n  fix: write manifests=[...]")
+
+
+def check_status_kept(answer: Json, changes: Json, subresource: str) -> Json:
+    """Return the answer to a patch; raise if it was to change the status, and the server ignored it."""
+    wanted = changes.get("status") if isinstance(changes, dict) else None
+    if subresource or not isinstance(wanted, dict):
+        return answer
+    stored = answer.get("status") or {}
+    if any(stored.get(name) != value for name, value in wanted.items() if value is not None):
+        raise UsageError(
+            f"the status of a {answer['kind']} is a subresource, so the server ignored the change.\n"
+            '  fix: write patch(..., {"status": ...}, subresource="status")'
+        )
+    return answer
 
 
 def check_user(run_as: Any) -> None:
