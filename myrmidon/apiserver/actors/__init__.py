@@ -1,11 +1,10 @@
 """Built-in controllers of the embedded server.
 
 Each controller is an ``Actor``, and each is optional.  ``GarbageCollector``,
-``NamespaceController``, ``ServiceAccounts``, ``AggregatedRoles``, ``ResourceQuotas`` and
-``DisruptionBudgets`` behave like
-the Kubernetes controllers for these.  The others are simplified versions of the workload controllers and the kubelet: they run no
-containers, but write the status that the real ones would, so that for example a Deployment becomes
-available.
+``NamespaceController``, ``ServiceAccounts``, ``AggregatedRoles``, ``ResourceQuotas``,
+``StorageProtection`` and ``DisruptionBudgets`` behave like the Kubernetes controllers for these.  The
+others are simplified versions of the workload controllers and the kubelet: they run no containers, but
+write the status that the real ones would, so that for example a Deployment becomes available.
 """
 
 from datetime import timedelta
@@ -18,6 +17,7 @@ from myrmidon.apiserver.actors.disruptions import DisruptionBudgets
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes
 from myrmidon.apiserver.actors.quotas import ResourceQuotas
+from myrmidon.apiserver.actors.storage_protection import StorageProtection
 from myrmidon.apiserver.actors.workloads import Deployments, ReplicaSets, StatefulSets
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ResourceQuotas",
     "ServiceAccounts",
     "StatefulSets",
+    "StorageProtection",
     "Volumes",
     "cluster_actors",
     "housekeepers",
@@ -39,13 +40,14 @@ __all__ = [
 
 
 def housekeepers() -> list[Actor]:
-    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles, quotas."""
+    """Return the controllers that any cluster needs: deletion, namespaces, accounts, roles, quotas, storage."""
     return [
         GarbageCollector(),
         NamespaceController(),
         ServiceAccounts(),
         AggregatedRoles(),
         ResourceQuotas(),
+        StorageProtection(),
     ]
 
 

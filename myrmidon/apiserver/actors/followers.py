@@ -7,11 +7,25 @@ then reconciles each dirty object once, whatever the number of changes.
 from collections.abc import Iterator
 from datetime import datetime
 
-from myrmidon.api.objects.accessors import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    controller_of,
+    is_deleting,
+    labels_of,
+    name_of,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
+from myrmidon.apiserver.builtin.validation.common import selects
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.store import StoredChange
+
+FORBIDDEN = 403
+_LIMITS = ("resourcequotas", "limitranges")
 
 
 class Follower:
@@ -20,17 +34,22 @@ class Follower:
     resource = ""  # the name of the resource in the store, for example ``deployments.apps``
     kind = ""
     api_version = ""
-    watched: tuple[str, ...] = ()  # see troupe: its own resource, and objects that it controls
+    watched: tuple[str, ...] = _LIMITS  # see troupe: also its own resource, and what it controls
     timed = False
 
     def __init__(self) -> None:
         self._dirty: dict[str, None] = {}
+        self._refused: dict[str, None] = {}  # objects one of whose children was refused
 
     def observe(self, change: StoredChange) -> None:
         """Mark the object, or the object that controls it, as dirty."""
         if change.resource == self.resource:
             if not change.deleted:
                 self._dirty[change.record.key] = None
+            return
+        if change.resource in _LIMITS:
+            self._dirty |= self._refused
+            self._refused.clear()
             return
         owner = change.controller
         if owner is not None and owner.get("kind") == self.kind:
@@ -62,12 +81,47 @@ class Follower:
 
     # ------------------------------------------------------------------------ for subclasses
 
+    def create(self, server: ServerAccess, obj: Json, path: str, manifest: Json) -> str:
+        """Create a child.  Return why it was refused by a quota or a limit, or ``""``.
+
+        The object is reconciled again when a quota or a limit changes.
+        """
+        answer = server.request("POST", path, manifest, user=CONTROLLER_MANAGER)
+        if answer.status != FORBIDDEN:
+            return ""
+        self._refused[f"{namespace_of(obj)}/{name_of(obj)}"] = None
+        return str(go_json.decode(answer.body)["message"])
+
     def children(self, server: ServerAccess, obj: Json, resource: str) -> Iterator[Json]:
         """Yield the objects of a resource that this object controls, ordered by name."""
         for record in server.store.scan(resource, f"{namespace_of(obj)}/"):
             owner = controller_of(record.value)
             if owner is not None and owner.get("uid") == uid_of(obj):
                 yield record.value
+
+    def adopted(self, server: ServerAccess, obj: Json, resource: str) -> list[Json]:
+        """Return the objects that this object controls, and adopt those that its selector matches.
+
+        Only objects without a controller are adopted.  An object that does not match any more is
+        released.
+        """
+        found: list[Json] = []
+        selector, plural = obj["spec"].get("selector"), resource.partition(".")[0]
+        group = "/api/v1" if resource == "pods" else "/apis/apps/v1"
+        for record in server.store.scan(resource, f"{namespace_of(obj)}/"):
+            value, owner = record.value, controller_of(record.value)
+            matches = selects(selector, labels_of(value))
+            owned = owner is not None and owner.get("uid") == uid_of(obj)
+            if owned and matches:
+                found.append(value)
+            elif owned or (owner is None and matches and not is_deleting(value)):
+                others = [each for each in owners_of(value) if each.get("uid") != uid_of(obj)]
+                listed = others if owned else [*others, self.owner_reference(obj)]
+                path = f"{group}/namespaces/{namespace_of(obj)}/{plural}/{name_of(value)}"
+                meta = {"ownerReferences": listed or None, "uid": uid_of(value)}
+                patch(server, path, {"metadata": meta})
+                found += [] if owned else [value]
+        return found
 
     def owner_reference(self, obj: Json) -> Json:
         """Return the controller reference for the children of an object."""
@@ -88,7 +142,7 @@ class Follower:
     def write_status(self, server: ServerAccess, obj: Json, status: Json) -> None:
         """Write a status if a field of it differs; conditions of other writers stay."""
         current = obj.get("status") or {}
-        if "conditions" in status:
+        if status.get("conditions"):
             status = {**status, "conditions": _beside_others(current, status["conditions"])}
         for field, value in status.items():
             if not identical(current.get(field), value):
@@ -102,11 +156,6 @@ def _beside_others(current: Json, conditions: list[Json]) -> list[Json]:
     present = current.get("conditions") or ()
     kept = [ours.pop(one["type"], one) for one in present]
     return [*kept, *ours.values()]
-
-
-def create(server: ServerAccess, path: str, manifest: Json) -> None:
-    """Create a child; the refusal of one that already exists is ignored."""
-    server.request("POST", path, manifest, user=CONTROLLER_MANAGER)
 
 
 def pods_path(obj: Json) -> str:

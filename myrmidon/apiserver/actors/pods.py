@@ -1,10 +1,10 @@
-"""Simplified kubelet, Job controller and volume binder."""
+"""Simplified scheduler and kubelet, Job controller and volume binder."""
 
 from datetime import datetime, timedelta
+from hashlib import blake2b
 
 from myrmidon.api.objects.accessors import (
     Json,
-    finalizers_of,
     is_deleting,
     name_of,
     namespace_of,
@@ -12,18 +12,20 @@ from myrmidon.api.objects.accessors import (
 )
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
-from myrmidon.apiserver.actors.followers import Follower, create, pod_of, pods_path
+from myrmidon.apiserver.actors.followers import Follower, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
 from myrmidon.apiserver.store import StoredChange
 
-_PROTECTION = "kubernetes.io/pvc-protection"
+NODE, HOST_ADDRESS = "node", "192.168.0.2"  # there is no Node object of this name
+_JOB_CONTROLLER = "kubernetes.io/job-controller"
 
 
 class Kubelet:
     """Reports every pod as running and ready after a delay, without running containers.
 
-    A pod whose restartPolicy is not ``Always`` succeeds after another delay.  A pod that is being
-    deleted is removed at once.
+    It also binds the pod to a node, as the scheduler does, and gives it an address.  A pod whose
+    restartPolicy is not ``Always`` succeeds after another delay.  A pod that is being deleted is
+    removed as soon as the server settles: watches see it terminating, then deleted.
     """
 
     watched = ("pods",)
@@ -74,9 +76,11 @@ class Kubelet:
         if is_deleting(pod):
             return
         ends = pod["spec"].get("restartPolicy") != "Always"
-        status = (
-            _running(pod, now) if _phase(pod) == "Pending" or not ends else _succeeded(pod, now)
-        )
+        starts = _phase(pod) == "Pending" or not ends
+        if starts and not pod["spec"].get("nodeName"):
+            binding = {"metadata": {"name": name_of(pod)}, "target": {"kind": "Node", "name": NODE}}
+            server.request("POST", f"{_path(pod)}/binding", binding, user=CONTROLLER_MANAGER)
+        status = _running(pod, now) if starts else _succeeded(pod, now)
         patch(server, f"{_path(pod)}/status", {"status": status})
 
 
@@ -87,20 +91,22 @@ class Jobs(Follower):
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
         """Create pods until enough have succeeded, and write the status."""
-        if is_deleting(obj) or _has_condition(obj, "Complete"):
+        foreign = obj["spec"].get("managedBy") not in (None, _JOB_CONTROLLER)
+        if is_deleting(obj) or foreign or _has_condition(obj, "Complete"):
             return
         pods = list(self.children(server, obj, "pods"))
         wanted = obj["spec"].get("completions") or 1
         succeeded = sum(_phase(pod) == "Succeeded" for pod in pods)
         active = sum(_phase(pod) in ("Pending", "Running") for pod in pods)
         missing = min(obj["spec"].get("parallelism", 1), wanted - succeeded) - active
+        if obj["spec"].get("suspend"):
+            missing = 0
         for _ in range(max(missing, 0)):
             template, reference = obj["spec"]["template"], self.owner_reference(obj)
-            create(
-                server,
-                pods_path(obj),
-                pod_of(obj, template, reference, generateName=f"{name_of(obj)}-"),
-            )
+            pod = pod_of(obj, template, reference, generateName=f"{name_of(obj)}-")
+            if self.create(server, obj, pods_path(obj), pod):
+                missing = 0
+                break
         now = write_time(server.core.environment.now())
         status: Json = {
             "active": active + max(missing, 0) or None,
@@ -123,55 +129,25 @@ class Jobs(Follower):
 
 
 class Volumes(Follower):
-    """Binds every PersistentVolumeClaim, without any storage behind it.
-
-    It also releases claims that are being deleted, as the PVC protection controller does: once no
-    pod uses a claim, its protection finalizer is removed.
-    """
+    """Binds every PersistentVolumeClaim, without any storage behind it."""
 
     resource, kind, api_version = "persistentvolumeclaims", "PersistentVolumeClaim", "v1"
-    watched = ("pods",)
-
-    def observe(self, change: StoredChange) -> None:
-        """Mark claims as dirty that changed, or that a deleted pod used."""
-        super().observe(change)
-        if change.resource == "pods" and change.deleted:
-            pod = change.record.value
-            for claim in _claims(pod):
-                self._dirty[f"{namespace_of(pod)}/{claim}"] = None
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Bind a claim, with the capacity that it requests now; release a deleted one."""
-        path = f"/api/v1/namespaces/{namespace_of(obj)}/persistentvolumeclaims/{name_of(obj)}"
-        if is_deleting(obj):
-            self._release(server, obj, path)
-            return
+        """Bind a claim, with the capacity that it requests now."""
         capacity = (obj["spec"].get("resources") or {}).get("requests") or {}
-        if _phase(obj) == "Bound" and (obj.get("status") or {}).get("capacity") == capacity:
+        bound = _phase(obj) == "Bound" and (obj.get("status") or {}).get("capacity") == capacity
+        if is_deleting(obj) or bound:
             return
+        path = f"/api/v1/namespaces/{namespace_of(obj)}/persistentvolumeclaims/{name_of(obj)}"
         if not obj["spec"].get("volumeName"):
             patch(server, path, {"spec": {"volumeName": f"pvc-{uid_of(obj)}"}})
-        bound = {
+        status = {
             "phase": "Bound",
             "accessModes": obj["spec"].get("accessModes") or [],
             "capacity": capacity,
         }
-        patch(server, f"{path}/status", {"status": bound})
-
-    def _release(self, server: ServerAccess, obj: Json, path: str) -> None:
-        """Remove the protection finalizer of a claim that no pod uses."""
-        kept = [one for one in finalizers_of(obj) if one != _PROTECTION]
-        pods = (one.value for one in server.store.scan("pods", f"{namespace_of(obj)}/"))
-        if _PROTECTION not in finalizers_of(obj) or any(name_of(obj) in _claims(p) for p in pods):
-            return
-        patch(server, path, {"metadata": {"finalizers": kept or None, "uid": uid_of(obj)}})
-
-
-def _claims(pod: Json) -> list[str]:
-    """Return the names of the claims that a pod uses."""
-    volumes = (pod.get("spec") or {}).get("volumes") or ()
-    found = (volume.get("persistentVolumeClaim") or {} for volume in volumes)
-    return [str(claim["claimName"]) for claim in found if claim.get("claimName")]
+        patch(server, f"{path}/status", {"status": status})
 
 
 def _path(pod: Json) -> str:
@@ -193,12 +169,25 @@ def _is_steady(pod: Json) -> bool:
     return _phase(pod) == "Running" and not ends and _has_condition(pod, "Ready")
 
 
+def address_of(pod: Json) -> str:
+    """Return the address of a pod, made from its uid; that of the node if it uses the host network."""
+    if pod["spec"].get("hostNetwork"):
+        return HOST_ADDRESS
+    first, second = blake2b(uid_of(pod).encode(), digest_size=2).digest()
+    return f"10.244.{first}.{second}"
+
+
 def _running(pod: Json, now: datetime) -> Json:
     at = write_time(now)
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    address = address_of(pod)
     return {
         "phase": "Running",
         "startTime": at,
+        "hostIP": HOST_ADDRESS,
+        "hostIPs": [{"ip": HOST_ADDRESS}],
+        "podIP": address,
+        "podIPs": [{"ip": address}],
         "conditions": [
             {"type": kind, "status": "True", "lastTransitionTime": at} for kind in kinds
         ],

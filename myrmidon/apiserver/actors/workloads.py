@@ -19,7 +19,7 @@ from myrmidon.api.objects.accessors import (
 )
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
-from myrmidon.apiserver.actors.followers import Follower, create, is_pod_ready, pod_of, pods_path
+from myrmidon.apiserver.actors.followers import Follower, is_pod_ready, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import delete, patch
 from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.golang.text import to_json
@@ -37,12 +37,14 @@ class Deployments(Follower):
         """Bring up the ReplicaSet of the current template, then scale down the others."""
         if is_deleting(obj):
             return
-        wanted = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
-        sets = {name_of(one): one for one in self.children(server, obj, "replicasets.apps")}
+        sets = {name_of(one): one for one in self.adopted(server, obj, "replicasets.apps")}
+        wanted = _current_set(obj, sets)
         replicas = obj["spec"].get("replicas", 1)
         latest = max(map(_revision_number, sets.values()), default=0)
         if wanted not in sets:
-            create(server, self._sets_path(obj), self._replica_set(obj, wanted, latest + 1))
+            if self._is_recreated(server, obj, sets):
+                manifest = self._replica_set(obj, wanted, latest + 1)
+                self.create(server, obj, self._sets_path(obj), manifest)
             return
         if _revision_number(sets[wanted]) < latest:  # a rollback
             self._write_revision(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
@@ -58,6 +60,15 @@ class Deployments(Follower):
             if name != wanted and up and one["spec"].get("replicas"):
                 self._scale(server, one, 0)
         self.write_status(server, obj, self._status(server, obj, sets, wanted))
+
+    def _is_recreated(self, server: ServerAccess, obj: Json, sets: dict[str, Json]) -> bool:
+        """Whether the new ReplicaSet may come; with ``Recreate``, the old pods go first."""
+        if (obj["spec"].get("strategy") or {}).get("type") != "Recreate":
+            return True
+        for one in sets.values():
+            if one["spec"].get("replicas"):
+                self._scale(server, one, 0)
+        return not any(_status(one, "replicas") for one in sets.values())
 
     def _sets_path(self, obj: Json) -> str:
         return f"/apis/apps/v1/namespaces/{obj['metadata']['namespace']}/replicasets"
@@ -135,8 +146,8 @@ class ReplicaSets(Follower):
         """Create missing pods, delete surplus ones, and write the status."""
         if is_deleting(obj):
             return
-        pods = [pod for pod in self.children(server, obj, "pods") if not is_deleting(pod)]
-        wanted = obj["spec"].get("replicas", 1)
+        pods = [pod for pod in self.adopted(server, obj, "pods") if not is_deleting(pod)]
+        wanted, refusal = obj["spec"].get("replicas", 1), ""
         for _ in range(wanted - len(pods)):
             pod = pod_of(
                 obj,
@@ -144,7 +155,9 @@ class ReplicaSets(Follower):
                 self.owner_reference(obj),
                 generateName=f"{name_of(obj)}-",
             )
-            create(server, pods_path(obj), pod)
+            refusal = self.create(server, obj, pods_path(obj), pod)
+            if refusal:
+                break
         for pod in sorted(pods, key=is_pod_ready)[: max(len(pods) - wanted, 0)]:
             delete(server, f"{pods_path(obj)}/{name_of(pod)}", uid_of(pod))
         ready = sum(map(is_pod_ready, pods))
@@ -157,6 +170,7 @@ class ReplicaSets(Follower):
                 "fullyLabeledReplicas": len(pods) or None,
                 "readyReplicas": ready or None,
                 "availableReplicas": ready or None,
+                **_replica_failure(server, obj, refusal),
             },
         )
 
@@ -211,17 +225,42 @@ class StatefulSets(Follower):
                 labels = (template.get("metadata") or {}).get("labels") or {}
                 labels = {**labels, "controller-revision-hash": revision}
                 reference = self.owner_reference(obj)
-                create(
-                    server,
-                    pods_path(obj),
-                    pod_of(obj, template, reference, name=name, labels=labels),
-                )
+                pod = pod_of(obj, template, reference, name=name, labels=labels)
+                self.create(server, obj, pods_path(obj), pod)
                 return
             if _revision(pod) != revision and not is_deleting(pod):
                 delete(server, f"{pods_path(obj)}/{name}", uid_of(pod))
                 return
             if not is_pod_ready(pod):
                 return
+
+
+def _current_set(obj: Json, sets: dict[str, Json]) -> str:
+    """Return the name of the ReplicaSet with the template of a Deployment, existing or not."""
+    digest = template_hash(obj["spec"]["template"])
+    name = f"{name_of(obj)}-{digest}"
+    if name in sets:
+        return name
+    same = (known for known, one in sets.items() if _plain_hash(one["spec"]["template"]) == digest)
+    return next(same, name)
+
+
+def _plain_hash(template: Json) -> str:
+    """Return the hash of a template without the label that a Deployment adds."""
+    meta = template.get("metadata") or {}
+    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != _HASH}
+    return template_hash({**template, "metadata": {**meta, "labels": labels}})
+
+
+def _replica_failure(server: ServerAccess, obj: Json, refusal: str) -> Json:
+    """Return the condition of a ReplicaSet whose pods are refused, or that it is gone."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    if refusal:
+        now = write_time(server.core.environment.now())
+        said = ("True", "FailedCreate", refusal)
+        failed = _condition(obj, now, "ReplicaFailure", said)
+        return {"conditions": [{key: failed[key] for key in failed if key != "lastUpdateTime"}]}
+    return {"conditions": None} if conditions else {}
 
 
 def template_hash(template: Json) -> str:

@@ -1,5 +1,6 @@
 """The built-in controllers (actors) of the server, which act beside the requests."""
 
+from datetime import timedelta
 from typing import Any
 
 from myrmidon.apiserver.actors import (
@@ -7,7 +8,10 @@ from myrmidon.apiserver.actors import (
     GarbageCollector,
     ReplicaSets,
     ServiceAccounts,
+    cluster_actors,
+    housekeepers,
 )
+from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.server import ApiServer
 
@@ -140,3 +144,145 @@ def test_a_rollback_takes_up_the_old_set_as_a_new_revision() -> None:
     deployment = ask(server, "GET", "/apis/apps/v1/namespaces/default/deployments/web")
     assert deployment["metadata"]["generation"] == 3  # the annotation does not count
     assert deployment["status"]["observedGeneration"] == 3
+
+
+# ------------------------------------------------------------- workloads, pods and storage
+
+APPS = "/apis/apps/v1/namespaces/default"
+PODS = f"{NAMESPACES}/default/pods"
+QUOTAS = f"{NAMESPACES}/default/resourcequotas"
+
+
+def pod_template(image: str = "a") -> Any:
+    """Build a pod template."""
+    spec = {"containers": [{"name": "c", "image": image}]}
+    return {"metadata": {"labels": {"app": "web"}}, "spec": spec}
+
+
+def workload(replicas: int = 1, image: str = "a", **more: Any) -> Any:
+    """Build a Deployment or a ReplicaSet."""
+    selector = {"matchLabels": {"app": "web"}}
+    spec = {"replicas": replicas, "selector": selector, "template": pod_template(image), **more}
+    return {"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": spec}
+
+
+def names(server: ApiServer, path: str) -> list[str]:
+    """Return the names of all objects of a collection."""
+    return [item["metadata"]["name"] for item in ask(server, "GET", path)["items"]]
+
+
+def patch(server: ApiServer, path: str, body: Any) -> Any:
+    """Send a merge patch."""
+    answer = server.request("PATCH", path, body, content_type="application/merge-patch+json")
+    server.settle()
+    return go_json.decode(answer.body)
+
+
+def running(server: ApiServer) -> None:
+    """Let the time pass in which pods become ready."""
+    assert isinstance(server.core.environment, CountingEnvironment)
+    server.core.environment.time += timedelta(seconds=2)
+    server.settle()
+
+
+def test_recreate_removes_the_old_pods_first() -> None:
+    """No moment has pods of both templates."""
+    server = ApiServer(actors=cluster_actors())
+    made = workload(2, strategy={"type": "Recreate"})
+    ask(server, "POST", f"{APPS}/deployments", made)
+    running(server)
+    before = server.store.revision
+    patch(server, f"{APPS}/deployments/web", {"spec": {"template": pod_template("b")}})
+    alive: dict[str, str] = {}
+    for change in server.store.all_changes(after=before):
+        if change.resource == "pods" and change.deleted:
+            alive.pop(change.record.key, None)
+        elif change.resource == "pods":
+            image = change.record.value["spec"]["containers"][0]["image"]
+            alive[change.record.key] = image
+            assert len(set(alive.values())) == 1
+    assert sorted(alive.values()) == ["b", "b"]
+
+
+def test_pods_and_sets_are_adopted() -> None:
+    """A ReplicaSet takes over matching pods without a controller, a Deployment such ReplicaSets."""
+    server = ApiServer(actors=[Deployments(), ReplicaSets(), GarbageCollector()])
+    ask(
+        server,
+        "POST",
+        PODS,
+        {**pod_template(), "metadata": {"name": "lone", "labels": {"app": "web"}}},
+    )
+    ask(server, "POST", f"{APPS}/replicasets", workload(1))
+    assert names(server, PODS) == ["lone"]
+    ask(server, "POST", f"{APPS}/deployments", workload(1))
+    assert names(server, f"{APPS}/replicasets") == ["web"]
+    assert names(server, PODS) == ["lone"]
+    patch(server, f"{PODS}/lone", {"metadata": {"labels": {"app": "other"}}})
+    assert len(names(server, PODS)) == 2  # released, and replaced
+    assert "ownerReferences" not in ask(server, "GET", f"{PODS}/lone")["metadata"]
+
+
+def test_a_job_of_another_controller() -> None:
+    """A Job with ``managedBy`` is left alone, and a suspended one gets no pods."""
+    server = ApiServer(actors=cluster_actors())
+    path = "/apis/batch/v1/namespaces/default/jobs"
+    spec = {"template": {"spec": {**pod_template()["spec"], "restartPolicy": "Never"}}}
+    for name, more in (("other", {"managedBy": "example.com/mine"}), ("later", {"suspend": True})):
+        ask(server, "POST", path, {"metadata": {"name": name}, "spec": {**spec, **more}})
+    assert names(server, PODS) == []
+    assert ask(server, "GET", f"{path}/other")["status"] == {}
+
+
+def test_a_running_pod_has_a_node_and_an_address() -> None:
+    """When it is deleted, watches see it terminating before it is gone."""
+    server = ApiServer(actors=cluster_actors())
+    ask(server, "POST", PODS, {"metadata": {"name": "p"}, "spec": pod_template()["spec"]})
+    running(server)
+    pod = ask(server, "GET", f"{PODS}/p")
+    assert pod["spec"]["nodeName"] == "node"
+    assert pod["status"]["podIPs"] == [{"ip": pod["status"]["podIP"]}]
+    before = server.store.revision
+    ask(server, "DELETE", f"{PODS}/p")
+    seen = [
+        (change.deleted, "deletionTimestamp" in change.record.value["metadata"])
+        for change in server.store.changes("pods", after=before)
+    ]
+    assert seen[0] == (False, True)
+    assert seen[-1][0]
+
+
+def test_pods_that_a_quota_refuses_come_when_it_grows() -> None:
+    """Until then the ReplicaSet says why they are missing."""
+    server = ApiServer(actors=cluster_actors())
+    ask(server, "POST", QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}})
+    ask(server, "POST", f"{APPS}/replicasets", workload(3))
+    [condition] = ask(server, "GET", f"{APPS}/replicasets/web")["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
+    assert "exceeded quota: q, requested: pods=1, used: pods=1" in condition["message"]
+    patch(server, f"{QUOTAS}/q", {"spec": {"hard": {"pods": "5"}}})
+    assert len(names(server, PODS)) == 3
+    assert "conditions" not in ask(server, "GET", f"{APPS}/replicasets/web")["status"]
+
+
+def test_storage_is_released_when_it_is_not_used() -> None:
+    """The housekeepers do it, so a claim can be deleted on every server; a pod keeps its claim."""
+    server = ApiServer(actors=housekeepers())
+    claims = f"{NAMESPACES}/default/persistentvolumeclaims"
+    resources = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": resources}
+    for name in ("free", "used"):
+        ask(server, "POST", claims, {"metadata": {"name": name}, "spec": spec})
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "used"}}
+    body = {"metadata": {"name": "p"}, "spec": {**pod_template()["spec"], "volumes": [volume]}}
+    ask(server, "POST", PODS, body)
+    source = {"hostPath": {"path": "/x"}, "capacity": {"storage": "1Gi"}}
+    volumes = "/api/v1/persistentvolumes"
+    made = {"metadata": {"name": "v"}, "spec": {**source, "accessModes": ["ReadWriteOnce"]}}
+    ask(server, "POST", volumes, made)
+    ask(server, "DELETE", f"{volumes}/v")
+    for name in ("free", "used"):
+        ask(server, "DELETE", f"{claims}/{name}")
+    assert (names(server, claims), names(server, volumes)) == (["used"], [])
+    ask(server, "DELETE", f"{PODS}/p")
+    assert names(server, claims) == []
