@@ -31,10 +31,12 @@ from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
 from myrmidon.apiserver.actors.troupe import Troupe
 from myrmidon.apiserver.admission.definitions import DefinitionGuard
 from myrmidon.apiserver.admission.limit_ranges import LimitRangeStep
+from myrmidon.apiserver.admission.mutating_policies import MutatingPolicies
 from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
 from myrmidon.apiserver.admission.resource_quota import ResourceQuotaStep
 from myrmidon.apiserver.admission.reviews import allowing
+from myrmidon.apiserver.admission.validating_policies import ValidatingPolicies
 from myrmidon.apiserver.admission.webhooks import Webhooks
 from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
@@ -69,6 +71,21 @@ _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 FEATURE_GATES = frozenset({SHARDED_LIST_AND_WATCH})
 
 
+def _admission_steps(more: list[AdmissionStep]) -> list[AdmissionStep]:
+    """Return all admission steps, in the order of the real server."""
+    return [
+        NamespaceLifecycle(),
+        LimitRangeStep(),
+        DefinitionGuard(),
+        RightsGuard(),
+        *more,
+        MutatingPolicies(),
+        ValidatingPolicies(),
+        Webhooks(),
+        ResourceQuotaStep(),
+    ]
+
+
 class ServerCheckpoint(NamedTuple):
     """The objects and resource types of a server at one moment."""
 
@@ -84,7 +101,7 @@ class ApiServer:
     - ``users``: users by bearer token.  Default: none, every request is the administrator's.
     - ``authorizer``: decides who may do what.  Default: see ``rbac``.
     - ``rbac``: True authorizes by the Roles in the store, unless ``authorizer`` is given.  Default: False, every identified user may do everything.
-    - ``admission``: further admission steps, after the built-in ones and before the webhooks.
+    - ``admission``: further admission steps, after the built-in ones and before policies and webhooks.
     - ``actors``: run after each request, after the actor for CustomResourceDefinitions.
     - ``history_max``: number of changes kept for watches and paged lists (``store``).
     - ``history_bytes_max``: size of these changes as JSON; the limit that is reached first counts.
@@ -126,15 +143,7 @@ class ApiServer:
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             AccountTokens(store, signing_key),
             Tokens(users),
-            [
-                NamespaceLifecycle(),
-                LimitRangeStep(),
-                DefinitionGuard(),
-                RightsGuard(),
-                *steps,
-                Webhooks(),
-                ResourceQuotaStep(),
-            ],
+            _admission_steps(steps),
             feature_gates=gates,
         )
         is_known = authorizer is None and not steps and signing_key is fixed_key

@@ -6,7 +6,6 @@ the client.  uids, times and revisions differ without meaning and are masked.
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,24 +16,13 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
+from tests.apiserver.admission.policy_cases import CONFIG_MAPS, GROUP, steady
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.conversion_webhook import ConversionWebhook, conversion_webhook
 from tests.cluster.twins import Answer, Ask, Twins
 
-GROUP = "/apis/admissionregistration.k8s.io/v1"
-NAMESPACE = "/api/v1/namespaces/adm"
-CONFIG_MAPS = f"{NAMESPACE}/configmaps"
-MERGE = "application/merge-patch+json"
 _ADMIN = User("admin", ("system:masters", "system:authenticated"), "admin")
 _PROBE = {"metadata": {"name": "probe", "labels": {"probe": "yes"}}}
-_UNSTEADY = (
-    (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
-    (re.compile(r'"resourceVersion": "\d+"'), '"resourceVersion": "<rv>"'),
-    (re.compile(r"\(\d+\)"), "(<rv>)"),
-    (re.compile(r"g-[a-z0-9]{5}\b"), "g-<suffix>"),
-    (re.compile(r" on [0-9.]+:53"), ""),
-)
 
 
 class Told(NamedTuple):
@@ -42,20 +30,6 @@ class Told(NamedTuple):
 
     answer: Answer
     reviews: list[Any]
-
-
-def steady(value: Any) -> Any:
-    """Return a value with everything masked that differs from server to server."""
-    text = json.dumps(_without_owners(value), sort_keys=True)
-    for pattern, mask in _UNSTEADY:
-        text = pattern.sub(mask, text)
-    return json.loads(text)
-
-
-def _without_owners(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_owners(each) for key, each in value.items() if key != "managedFields"}
-    return [_without_owners(each) for each in value] if isinstance(value, list) else value
 
 
 class AdmissionTwins:
@@ -184,14 +158,3 @@ def admission_twins(plane: ControlPlane, folder: Path) -> Iterator[AdmissionTwin
         yield twins
         plane.client().delete("/api/v1/namespaces/adm")
         loop.run(asyncio.sleep(0.3))  # noqa: TID251 - until the TLS connections are closed
-
-
-__all__ = [
-    "CONFIG_MAPS",
-    "GROUP",
-    "MERGE",
-    "NAMESPACE",
-    "AdmissionTwins",
-    "admission_twins",
-    "allow",
-]

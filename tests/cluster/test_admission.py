@@ -8,15 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.admission_twins import (
-    CONFIG_MAPS,
-    MERGE,
-    NAMESPACE,
-    AdmissionTwins,
-    admission_twins,
-    allow,
-    steady,
-)
+from tests.apiserver.admission.policy_cases import CONFIG_MAPS, MERGE, NAMESPACE, steady
+from tests.cluster.admission_twins import AdmissionTwins, admission_twins, allow
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.twins import Ask
 

@@ -95,11 +95,16 @@ class MapExpr:
 
 @dataclass(frozen=True, slots=True)
 class StructExpr:
-    """``Name{field: value}``: it is parsed, but the checker refuses it, as no type can be built."""
+    """``Name{field: value, ?field: optional}``: only mutations of admission policies may build objects.
+
+    ``optional`` has the indices of the fields that are optional, ``colons`` the positions of all.
+    """
 
     name: str
     fields: tuple[tuple[str, "Expr"], ...]
     pos: int = attribute(default=0, compare=False)
+    optional: tuple[int, ...] = ()
+    colons: tuple[int, ...] = attribute(default=(), compare=False)
 
 
 Loop = OneOf["all", "exists", "exists_one", "list", "map", "entries", "bind"]

@@ -167,7 +167,7 @@ class Evaluator:
                 value = item(frame)
                 if at not in expr.optional:
                     built.append(value)
-                elif _is_present(value):
+                elif is_present(value):
                     built.append(value.value)
             return built
 
@@ -184,7 +184,7 @@ class Evaluator:
                     raise CelEvaluationError("unsupported key type")
                 if not optional:
                     built[name] = item
-                elif _is_present(item):
+                elif is_present(item):
                     built[name] = item.value
             return built
 
@@ -301,7 +301,7 @@ class Evaluator:
         return dispatch(name, overloads)
 
 
-def _is_present(value: Value) -> bool:
+def is_present(value: Value) -> bool:
     """Whether an optional element is present."""
     if not isinstance(value, OptionalValue):
         raise CelEvaluationError(f"cannot initialize optional element from {value}")

@@ -276,13 +276,17 @@ class _Parser(TokenReader):
     def _struct(self, name: str) -> Expr:
         opened = self.take()
         fields: list[tuple[str, Expr]] = []
+        optional: list[int] = []
+        colons: list[int] = []
         starts = frozenset(("?", "ident", "escaped"))
         self.require(starts | {"}", ","})
         while self.next.kind not in ("}", ","):
-            self.accept("?")
+            if self.accept("?"):
+                optional.append(len(fields))
             field = self.take()
             if field.kind == "escaped":
                 self.issues.append(Issue(field.pos, "unsupported syntax: '`'"))
+            colons.append(self.next.pos)
             self.expect(":")
             fields.append((field.text, self.within("}", self._expr)))
             self.require(frozenset(("}", ",")))
@@ -290,4 +294,4 @@ class _Parser(TokenReader):
                 break
         self.accept(",")
         self.expect("}")
-        return StructExpr(name, tuple(fields), opened.pos)
+        return StructExpr(name, tuple(fields), opened.pos, tuple(optional), tuple(colons))

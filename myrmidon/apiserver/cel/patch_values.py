@@ -18,6 +18,7 @@ from myrmidon.apiserver.cel.ast import Expr, StructExpr
 from myrmidon.apiserver.cel.checker import Checked, Checker
 from myrmidon.apiserver.cel.declarations import Overload, function
 from myrmidon.apiserver.cel.errors import Issue
+from myrmidon.apiserver.cel.evaluator import is_present
 from myrmidon.apiserver.cel.functions import FUNCTIONS
 from myrmidon.apiserver.cel.logic import Run
 from myrmidon.apiserver.cel.metering import MeteredEvaluator
@@ -70,16 +71,12 @@ class AdmissionChecker(Checker):
         name = expr.name.removeprefix(".")
         if name not in self._buildable.buildable() and not self._buildable.is_object(name):
             return super()._struct(expr)
-        for field, value in expr.fields:
-            found = self.check(value)
+        for at, (field, value) in enumerate(expr.fields):
+            found = self._unwrapped(value, self.check(value), optional=at in expr.optional)
             wanted = PATCH_FIELDS.get(field) if name == PATCH_TYPE else DYN
-            if wanted is None:
-                self._complain(value, f"undefined field '{field}'")
-            elif not self._assign((found,), (wanted,)):
-                self._complain(
-                    value,
-                    f"expected type of field '{field}' is '{wanted}' but provided type is '{found}'",
-                )
+            if wanted is None or not self._assign((found,), (wanted,)):
+                said = f"expected type of field '{field}' is '{wanted or ''}' but provided type is '{found}'"
+                self.issues.append(Issue(expr.colons[at], said))
         return struct(name)
 
 
@@ -91,10 +88,20 @@ class AdmissionEvaluator(MeteredEvaluator):
         if not isinstance(expr, StructExpr):
             return super().compile(expr)
         name = expr.name.removeprefix(".")
-        fields = [(field, self.compile(value)) for field, value in expr.fields]
+        fields = [
+            (field, self.compile(value), at in expr.optional)
+            for at, (field, value) in enumerate(expr.fields)
+        ]
 
         def build(frame: list[Value]) -> Value:
-            return ObjectValue(name, {field: value(frame) for field, value in fields})
+            built: dict[str, Value] = {}
+            for field, value, optional in fields:
+                item = value(frame)
+                if not optional:
+                    built[field] = item
+                elif is_present(item):
+                    built[field] = item.value
+            return ObjectValue(name, built)
 
         return self.meter.metered(build, _NEW_STRUCT)
 

@@ -11,6 +11,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.validation import (
     access,
+    admission_policies,
     autoscaling,
     config,
     ephemeral,
@@ -78,6 +79,10 @@ RULES: dict[tuple[str, str], CreateRule] = {
     ("policy", "PodDisruptionBudget"): policies.check_disruption_budget,
     (_ADMISSION, "ValidatingWebhookConfiguration"): extensions.check_webhooks,
     (_ADMISSION, "MutatingWebhookConfiguration"): extensions.check_webhooks,
+    (_ADMISSION, "ValidatingAdmissionPolicy"): admission_policies.check_validating_policy,
+    (_ADMISSION, "MutatingAdmissionPolicy"): admission_policies.check_mutating_policy,
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): admission_policies.check_validating_binding,
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): admission_policies.check_mutating_binding,
     ("apps", "ControllerRevision"): workloads.check_revision,
 }
 

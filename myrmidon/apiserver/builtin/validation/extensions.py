@@ -47,7 +47,7 @@ def _check_name(field: str, name: str) -> Iterator[StatusCause]:
 
 def _check_webhook(field: str, webhook: Json) -> Iterator[StatusCause]:
     for index, rule in enumerate(webhook.get("rules", ())):
-        yield from _check_rule(f"{field}.rules[{index}]", rule)
+        yield from check_rule(f"{field}.rules[{index}]", rule)
     yield from choice(f"{field}.failurePolicy", webhook.get("failurePolicy"), ("Fail", "Ignore"))
     yield from choice(f"{field}.matchPolicy", webhook.get("matchPolicy"), ("Equivalent", "Exact"))
     effects = webhook.get("sideEffects")
@@ -70,7 +70,8 @@ def _check_webhook(field: str, webhook: Json) -> Iterator[StatusCause]:
     yield from _check_versions(f"{field}.admissionReviewVersions", webhook)
 
 
-def _check_rule(field: str, rule: Json) -> Iterator[StatusCause]:
+def check_rule(field: str, rule: Json) -> Iterator[StatusCause]:
+    """Check a rule of a webhook or a policy."""
     for name in ("operations", "apiGroups", "apiVersions", "resources"):
         if not rule.get(name):
             yield required(f"{field}.{name}")
