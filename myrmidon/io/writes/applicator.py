@@ -234,7 +234,7 @@ class Applicator:
 
         The decision depends on these two alone, so it is not repeated.
         """
-        known = self._held.young.get(wish) or self._held.get(wish)
+        known = self._held.get(wish)
         if known is None or known[0] != question:
             return False
         ref = wish[0]

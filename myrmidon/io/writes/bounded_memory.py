@@ -27,35 +27,37 @@ V = TypeVar("V")
 class RecentMemory(Generic[K, V]):
     """Entries by key, in two generations of at most ``room()`` entries each, and of ``ROOM_MIN``."""
 
-    __slots__ = ("_old", "_room", "_young_max", "young")
+    __slots__ = ("_old", "_room", "_young", "_young_max", "get")
+
+    get: Callable[[K], V | None]
+    """Return the entry of a key, None if there is none; it counts as used."""
 
     def __init__(self, room: Callable[[], int]) -> None:
         self._room, self._young_max = room, ROOM_MIN
-        self.young: dict[K, V] = {}
-        """The young generation, in which a hot path may look first; ``get`` looks in both."""
+        self._young: dict[K, V] = {}
         self._old: dict[K, V] = {}
+        self.get = self._young.get  # as fast as a dictionary until there is an old generation
 
-    def get(self, key: K) -> V | None:
-        """Return the entry of a key, None if there is none; it counts as used."""
-        found = self.young.get(key)
-        if found is None and self._old:
+    def _get(self, key: K) -> V | None:
+        found = self._young.get(key)
+        if found is None:
             found = self._old.pop(key, None)
             if found is not None:
-                self.young[key] = found
+                self._young[key] = found
         return found
 
     def put(self, key: K, value: V) -> None:
         """Remember an entry."""
-        self.young[key] = value
-        if len(self.young) > self._young_max:
+        self._young[key] = value
+        if len(self._young) > self._young_max:
             self._young_max = max(ROOM_MIN, self._room())
-            if len(self.young) > self._young_max:
-                self._old, self.young = self.young, {}
+            if len(self._young) > self._young_max:
+                self._old, self._young, self.get = self._young, {}, self._get
 
     def pop(self, key: K) -> None:
         """Forget an entry, if there is one."""
-        self.young.pop(key, None)
+        self._young.pop(key, None)
         self._old.pop(key, None)
 
     def __len__(self) -> int:
-        return len(self.young) + len(self._old.keys() - self.young.keys())
+        return len(self._young) + len(self._old.keys() - self._young.keys())
