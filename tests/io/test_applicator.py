@@ -87,6 +87,10 @@ class Memory:
         """Return the cached object."""
         return self.objects.get(ref)
 
+    def size(self) -> int:
+        """Return how many objects there can be."""
+        return 100
+
     def stamp(self, ref: ObjectRef) -> int:
         """Return a number for the cached content."""
         return hash(repr(self.objects.get(ref)))

@@ -182,8 +182,9 @@ class Cache(Store):
             if held is None:
                 return None
         else:
-            is_ours = self.part is None or self._is_ours(obj)
-            admitted = self.scope.admits(obj) if is_ours else False
+            admitted = self.scope.admits(obj)
+            if self.part is not None and not self._is_ours(obj):
+                admitted = False
             if not admitted and (admitted is False or held is None):
                 return None if held is None else self._bury(seen, by)
             if obj["metadata"].get("deletionTimestamp") and _is_gone(obj):

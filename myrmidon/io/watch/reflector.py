@@ -214,12 +214,13 @@ class Reflector:
     async def _follow(self, action: WatchFrom, lines: AsyncIterator[bytes]) -> None:
         """Process lines until the stream ends, falls silent, or ``action`` changes."""
         watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
+        take = self._take if self._cache.part is None else self._take_ours
         armed_at, pace, spent, look_at = clock.monotonic(), pacer(), 0, _BYTES_PER_LOOK
         try:
             async with asyncio.timeout(watching.idle_at - armed_at) as idle:
                 async for line in lines:
                     now = clock.monotonic()
-                    listing = self._take(line, now)
+                    listing = take(line, now)
                     if listing is not None:
                         await self._load(listing)
                     if watching.action is not action:
@@ -240,13 +241,17 @@ class Reflector:
             return
         watching.on_end(clock.monotonic())
 
+    def _take_ours(self, line: bytes, now: float) -> Listing | None:
+        """Do the same for a cache of a part: lines about other objects are not decoded."""
+        if not self._cache.is_foreign(line):
+            return self._take(line, now)
+        begun = self._watching.on_foreign(now)
+        if begun is not None:
+            self._cache.load(begun)
+        return None
+
     def _take(self, line: bytes, now: float) -> Listing | None:
         """Process a line.  Return a listing that completes a list: loading it takes many turns."""
-        if self._cache.part is not None and self._cache.is_foreign(line):
-            begun = self._watching.on_foreign(now)
-            if begun is not None:
-                self._cache.load(begun)
-            return None
         event = read_event(line)
         if event is None:
             self._watching.on_garbage()

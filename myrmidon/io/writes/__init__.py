@@ -8,5 +8,5 @@ own_writes      own writes: shown at once, their watch events recognised, lost a
 sent_writes     what is noted of each write, and where
 drift           which writes correct a change of another writer
 stall_guard     slows down writes that another client reverts, and creations that it deletes, each time
-bounded_memory  memories with a limit
+bounded_memory  a memory for the objects that exist, which forgets the others
 """

@@ -38,7 +38,7 @@ from myrmidon.errors import (
 from myrmidon.io.client import Client
 from myrmidon.io.http.warning_headers import Warnings
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.io.writes.bounded_memory import remember
+from myrmidon.io.writes.bounded_memory import RecentMemory
 from myrmidon.io.writes.cached_objects import CachedObjects, cached_object, cached_uid
 from myrmidon.io.writes.drift import DriftMemory
 from myrmidon.io.writes.output_task import (
@@ -89,12 +89,12 @@ class Applicator:
         self._client, self._cached, self._own_writes = client, cached, own_writes
         self._manager, self._writes_max = manager, writes_max
         self._clock = clock = clock or LoopClock()
-        self._guard, self._drift = StallGuard(clock), DriftMemory(clock)
+        self._guard, self._drift = StallGuard(clock), DriftMemory(clock, cached.size)
         self._corrected, self._sink = corrected, sink
         # Per output: (hash of the output, resourceVersion that writing it produced).
-        self._settled: dict[Wish, tuple[int, str]] = {}
+        self._settled = RecentMemory[Wish, tuple[int, str]](cached.size)
         # Per output: (its hash, hash of the cached object) for which nothing was to send.
-        self._held: dict[Wish, tuple[int, int]] = {}
+        self._held = RecentMemory[Wish, tuple[int, int]](cached.size)
         self.warnings = Warnings()
         """The warnings of the API server, until a pass takes them."""
 
@@ -279,7 +279,7 @@ class Applicator:
         task.current, task.is_child, task.child_at = current, child, None
         task.request = plan(task.output, current, parent, creating=task.creating, is_child=child)
         if task.request is None:
-            self._settled.pop(task.wish, None)
+            self._settled.pop(task.wish)
         elif current and task.is_settled(current, self._settled.get(task.wish)):
             # This output was written, and the server stored it differently (a webhook or a schema
             # changed it).  Sending it again would change nothing, in every pass.
@@ -311,7 +311,7 @@ class Applicator:
                 await self._decide_on_read(task)
             if task.request is None:
                 return self._skipped(task)
-            if task.current is None and (task.wish in self._held or output.ref in created):
+            if task.current is None and (self._held.get(task.wish) or output.ref in created):
                 await self._before_create(task)
             try:
                 answer = await self.send(task.request, by=task.by, task=task)
@@ -333,9 +333,7 @@ class Applicator:
         output, current, question = task.output, task.current, task.question
         left = version_of(answer)
         is_apply = type(output) is Apply
-        remember(
-            self._settled, task.wish, (question, left) if is_apply else task.settled_on(answer)
-        )
+        self._settled.put(task.wish, (question, left) if is_apply else task.settled_on(answer))
         if current is not None and left == version_of(current):
             return Written(output, "noop", request.verb)
         now = self._clock.monotonic()
@@ -370,7 +368,8 @@ class Applicator:
     async def _before_create(self, task: OutputTask) -> None:
         """Raise an error if a child that another client deleted has to wait, or has no parent any more."""
         ref, uid, question = task.output.ref, task.parent.uid, task.question
-        existed = self._held.get(task.wish, (None, 0))[0] == question
+        held = self._held.get(task.wish)
+        existed = held is not None and held[0] == question
         is_child = type(task.output) is Apply and task.replaced is None
         if not is_child or not (existed or self._guard.was_created(ref, uid)):
             return
@@ -396,5 +395,5 @@ class Applicator:
 
     def _note_held(self, task: OutputTask, stamp: int) -> None:
         """Remember that nothing was to be sent for the output and the cached object."""
-        remember(self._held, task.wish, (task.question, stamp))
+        self._held.put(task.wish, (task.question, stamp))
         self._drift.held(task.wish, task.question)

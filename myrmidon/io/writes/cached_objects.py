@@ -18,6 +18,10 @@ class CachedObjects(Protocol):
         """Return a hash of the cached object, 0 if it does not exist."""
         ...
 
+    def size(self) -> int:
+        """Return about how many outputs there can be: twice the cached objects of managed kinds."""
+        ...
+
 
 def cached_object(cached: CachedObjects, ref: ObjectRef) -> Json | None:
     """Return the cached object; None if it does not exist or is unreadable."""

@@ -16,15 +16,16 @@ Not counted:
 - a write after one whose outcome is unknown: the change may have been our own.
 
 ``held`` is called only when a decision was made, not in passes that repeat an old decision, so a
-converged pass costs nothing.  The oldest entries beyond ``ENTRIES_MAX`` objects are dropped; an
-output without an entry is treated as one that was never written.
+converged pass costs nothing.  Entries of objects that no longer exist are forgotten after a while
+(``bounded_memory``); an output without an entry is treated as one that was never written.
 """
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.io.writes.bounded_memory import remember
+from myrmidon.io.writes.bounded_memory import RecentMemory
 from myrmidon.io.writes.stall_guard import Wish
 
 _AsDeclared: TypeAlias = tuple[str, int, float]
@@ -34,17 +35,18 @@ _AsDeclared: TypeAlias = tuple[str, int, float]
 class DriftMemory:
     """Remembers since when each output has been as declared."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, room: Callable[[], int]) -> None:
+        """``room``: for how many objects there must be room."""
         self._monotonic = clock.monotonic
-        self._known: dict[ObjectRef, tuple[_AsDeclared, ...]] = {}
+        self._known = RecentMemory[ObjectRef, tuple[_AsDeclared, ...]](room)
 
     def held(self, wish: Wish, question: int) -> None:
         """Record that nothing was to be sent for an output."""
         ref, part = wish
-        known = self._known.get(ref, ())
+        known = self._known.get(ref) or ()
         if _since(known, part, question) is None:
             entry = (part, question, self._monotonic())
-            remember(self._known, ref, (*(one for one in known if one[0] != part), entry))
+            self._known.put(ref, (*(one for one in known if one[0] != part), entry))
 
     def wrote(self, wish: Wish, question: int, now: float) -> float | None:
         """Record a write that changed the object at the monotonic time ``now``.
@@ -54,7 +56,7 @@ class DriftMemory:
         """
         ref, part = wish
         known = self._known.get(ref)
-        remember(self._known, ref, ((part, question, now),))
+        self._known.put(ref, ((part, question, now),))
         if known is None:
             return None
         since = _since(known, part, question)
@@ -62,7 +64,7 @@ class DriftMemory:
 
     def forget(self, ref: ObjectRef) -> None:
         """Forget the outputs of an object: a write to it may have taken effect or not."""
-        self._known.pop(ref, None)
+        self._known.pop(ref)
 
 
 def _since(known: tuple[_AsDeclared, ...], part: str, question: int) -> float | None:

@@ -77,6 +77,7 @@ class ClusterView:
                     transform=Projection(shape.fields) if shape.fields else None,
                     role=self._role(kind),
                 )
+        self._managed = [kind for kind in controller.managed_kinds if kind in self._views]
         self._by_parent = [
             self._views[kind]
             for kind in controller.managed_kinds
@@ -221,6 +222,10 @@ class ClusterView:
     def stamp(self, ref: ObjectRef) -> int:
         """Return a hash of the cached bytes of an object, 0 if it does not exist."""
         return self._views[ref.kind].stamp(ref.name, ref.namespace)
+
+    def size(self) -> int:
+        """Return about how many outputs there can be: two states may write the same object."""
+        return 2 * sum(len(self._views[kind]) for kind in self._managed)
 
     def list(
         self,
