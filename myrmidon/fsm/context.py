@@ -17,7 +17,7 @@ from myrmidon.fsm.machine.results import Failed, Result, Wait
 Observed = TypeVar("Observed")
 T = TypeVar("T")
 Relation = Literal[
-    "self", "child", "relative", "read", "timer", "resync", "schedule", "again", "channel"
+    "self", "child", "relative", "read", "timer", "resync", "schedule", "again", "channel", "shard"
 ]
 
 

@@ -7,6 +7,7 @@ wakeups/       what causes a pass
 queue/         which key is next and when: delays, backoff, retries, rate limits
 views/         what a pass sees of the caches
 leader/        leader election
+shards/        replicas that work at the same time, each on its slices of the objects
 metrics/       all metrics
 observability/ change log, traces of passes, OpenTelemetry spans, snapshots
 startup/       checks and installations before the first pass

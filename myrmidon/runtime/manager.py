@@ -205,7 +205,8 @@ class Manager:
     @property
     def is_idle(self) -> bool:
         """Whether the workers run and no pass is under way or due."""
-        return self._working.is_set() and all(run.is_idle for run in self._runs)
+        idle = self._working.is_set() and all(run.is_idle for run in self._runs)
+        return idle and ((member := self._clients.member) is None or member.is_settled)
 
     def snapshot(self) -> Snapshot:
         """Return the state of every object now; empty without ``ManagerOptions.trace``."""
@@ -239,7 +240,8 @@ class Manager:
             rng=self._rng,
             log=self._log,
             controllers=self._controllers,
-            elected=clients.elected,
+            elected=clients.joined,
+            ownership=clients.member,
             remotes=remotes,
             definitions=() if self.options.install_crds else self._definitions,
             changes=open_change_log(self.options, self._log, stack),
@@ -249,7 +251,7 @@ class Manager:
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
         stack.callback(self._close)
         wanted = self._definitions if self.options.install_crds else ()
-        installation = Installation(clients.home, wanted, self._clock, self._log)
+        installation = Installation(clients.leading, wanted, self._clock, self._log)
         if clients.elector is None:
             await self._when_leading(installation.attempt)
         seconds = self.options.start_timeout.total_seconds()
@@ -260,9 +262,7 @@ class Manager:
         async with asyncio.TaskGroup() as group:
             self._supervisor = supervisor = Supervisor(group, self._log)
             background = self._start(supervisor, remotes)
-            election: Tasks = []
-            if clients.elector is not None:
-                election = supervisor.start("election", clients.elector.run)
+            election = clients.take_part(supervisor, caches, self._synced, lambda: self.loops)
             install = partial(self._when_leading, installation.complete)
             background += supervisor.start("install", install, may_end=lambda: True)
             await self._stopping.wait()
@@ -334,12 +334,13 @@ class Manager:
             await run.synced.wait()
         self._log.info("caches in sync")
         self._synced.set()
-        await self._clients.elected()
+        await self._clients.joined()
         for run in starting:
             await run.working.wait()
         self._working.set()
         if self.options.migrate_storage:
-            await keep_migrated(self._clients.home, self._definitions, self._clock, self._log)
+            await self._clients.elected()
+            await keep_migrated(self._clients.leading, self._definitions, self._clock, self._log)
 
     async def _wind_down(self, election: Tasks) -> None:
         """Let passes under way finish within ``shutdown_timeout``, then release the Lease.
@@ -379,9 +380,7 @@ class Manager:
             found.update(self.webhooks.checks())
         if self._supervisor is not None:
             found.update(self._supervisor.checks())
-        if (elector := self._clients.elector) is not None:
-            found["leading" if elector.leads else "standby"] = None
-        return found
+        return found | self._clients.checks()
 
     def vitals(self) -> Vitals:
         """Return how the process is: its leadership, event loop, caches, queues and problems."""

@@ -29,7 +29,7 @@ class ManagerOptions:
     leader_election: bool = False
     """Run passes in only one of several replicas; the others stand by with their caches in sync.
     Off by default.  The ``leader_election_*`` options, ``terms`` and ``identity`` have no effect
-    without it."""
+    without it, or ``shards``."""
     leader_election_id: str = ""
     """The name of the Lease; by default ``myrmidon-`` with the name and the API group of the first
     controller.  Set it if that controller may be renamed or replaced: two versions of a program
@@ -43,6 +43,18 @@ class ManagerOptions:
     identity: str = ""
     """The holder identity of this replica in the Lease; by default the host name with a random
     suffix.  It must differ between replicas."""
+
+    shards: Literal["auto"] | None = None
+    """``auto``: let all replicas work at the same time, each on its share of the objects, which moves
+    when replicas come and go.  None, the default: a process works on all objects.  Not together with
+    ``leader_election``; what only one replica may do (``install_crds``, ``migrate_storage``,
+    certificates of webhooks) is done by a leader all the same.  ``leader_election_id`` and
+    ``leader_election_namespace`` name the Leases, ``terms`` has their durations."""
+    shard_by: Literal["uid", "namespace"] = "uid"
+    """How objects are divided among replicas: by their ``uid``, the default, which spreads them
+    evenly, or by their ``namespace``, so that all objects of a namespace have the same replica.
+    Cluster-scoped objects are always divided by uid.  All replicas must use the same.  No effect
+    without ``shards``."""
 
     metrics_addr: str = ""
     """Where ``/metrics`` is served, as ``host:port`` or ``:port``; not at all by default.  May be
@@ -160,6 +172,11 @@ class ManagerOptions:
     def __post_init__(self) -> None:
         for name, fix in mistyped(self):
             raise UsageError(f"ManagerOptions.{name} is {getattr(self, name)!r}.\n  fix: {fix}")
+        if self.shards and self.leader_election:
+            raise UsageError(
+                "ManagerOptions has both shards and leader_election: with shards all replicas work.\n"
+                "  fix: drop leader_election"
+            )
         for name in ("client_qps", "client_burst"):
             if getattr(self, name) < 0:
                 raise UsageError(

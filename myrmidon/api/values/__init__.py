@@ -1,7 +1,7 @@
 """The values inside JSON documents and what they mean; one module per rule, for all packages.
 
 durations          1h30m: read, write
-fnv                the hash FNV-1a
+fnv                the 64-bit hash by which Kubernetes divides objects into shards
 equality           whether two JSON values are equal, to a client and to the server
 merge_differences  the merge patch from one document to another
 json_values        Python values as JSON, or an error that names the path

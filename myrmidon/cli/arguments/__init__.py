@@ -3,6 +3,7 @@
 parser           short answers to wrong arguments
 settings         options from flags, environment and file
 clusters         the flags that choose a cluster
+replicas         the flags of a process that is one of several replicas
 remote_clusters  the flags that name other clusters
 named_objects    the arguments that name an object, and how it is found
 event_loops      asyncio's event loop or uvloop

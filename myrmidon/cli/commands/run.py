@@ -3,6 +3,7 @@
   myrmidon run examples/web_app                                 the cluster of your kubeconfig
   myrmidon run shop.controller:WebApps --namespace shop         one controller, one namespace
   myrmidon run . --leader-election --log-format json            as in a Deployment
+  myrmidon run . --shards auto                                  one of several replicas at work
   myrmidon run . --webhook-url https://laptop:9443              webhooks of a cluster, served here
 
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
@@ -29,6 +30,7 @@ from myrmidon.cli.arguments.clusters import add_cluster_arguments
 from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.arguments.parser import namespace_name
 from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
+from myrmidon.cli.arguments.replicas import add_replica_arguments
 from myrmidon.cli.arguments.settings import add_settings
 from myrmidon.cli.progress import ready
 from myrmidon.cli.rights_check import missing_rights, needed
@@ -72,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LABELS",
         help="watch the namespaces with these labels, as they come and go",
     )
-    _add_election_arguments(parser)
+    add_replica_arguments(parser)
     parser.add_argument(
         "--metrics-addr",
         default=":8080",
@@ -197,26 +199,6 @@ def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
         "--migrate-storage",
         action=argparse.BooleanOptionalAction,
         help="write all objects in the storage version of their kind, in the background",
-    )
-
-
-def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--leader-election",
-        action=argparse.BooleanOptionalAction,
-        help="run several replicas, of which one, the leader, works",
-    )
-    parser.add_argument(
-        "--leader-election-id",
-        default="",
-        metavar="ID",
-        help="name of the Lease; default: myrmidon- and the name and group of the first controller",
-    )
-    parser.add_argument(
-        "--leader-election-namespace",
-        default="",
-        metavar="NS",
-        help="namespace of the Lease (default: the pod's or the context's)",
     )
 
 
@@ -366,6 +348,8 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         leader_election=bool(args.leader_election),
         leader_election_id=args.leader_election_id,
         leader_election_namespace=args.leader_election_namespace,
+        shards=args.shards,
+        shard_by=args.shard_by,
         metrics_addr=args.metrics_addr,
         metrics_auth=bool(args.metrics_auth),
         health_addr=args.health_addr,

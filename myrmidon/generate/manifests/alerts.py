@@ -93,6 +93,13 @@ ALERTS = (
         "critical",
         "No replica leads, so nothing is reconciled.",
     ),
+    Alert(
+        "SlicesUnowned",
+        "min(myrmidon_shard_slices_unowned{%s}) > 0",
+        "2m",
+        "critical",
+        "No replica works on a part of the objects; `myrmidon shards` says which.",
+    ),
 )
 
 

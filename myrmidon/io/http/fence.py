@@ -34,6 +34,11 @@ from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseS
 _READS = frozenset({"GET", "HEAD"})
 
 
+def is_fenced(request: HttpRequest) -> bool:
+    """Whether a request needs permission: a write that is not a dry run."""
+    return request.method not in _READS and ("dryRun", "All") not in request.query
+
+
 class FencedTransport:
     """Calls ``permit`` before each write.  Reads and dry runs need no permission.
 
@@ -46,7 +51,7 @@ class FencedTransport:
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send a request; a write only with permission, and not beyond the end of it."""
-        if request.method not in _READS and ("dryRun", "All") not in request.query:
+        if is_fenced(request):
             left = self._permit()
             deadline = left if deadline is None else min(deadline, left)
         return await self._inner.send(request, deadline=deadline)

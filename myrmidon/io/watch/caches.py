@@ -136,6 +136,18 @@ class Caches:
         for shared in list(self._shared.values()):
             await shared.reflector.wait_synced()
 
+    def has_reached(self, versions: Mapping[str, int]) -> bool:
+        """Whether the watches have come to the versions; ``versions`` is by ``plural.group``.
+
+        A collection with several caches, one per namespace, has come as far as the first of them.
+        """
+        reached: dict[str, int] = {}
+        for shared in self._shared.values():
+            kind = shared.cache.kind
+            name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+            reached[name] = max(reached.get(name, 0), shared.cache.version)
+        return all(reached.get(name, version) >= version for name, version in versions.items())
+
     def health(self) -> list[Health]:
         """Return the condition of every cache."""
         return [shared.health for shared in self._shared.values()]

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import RemoteUnavailableError, UsageError
+from myrmidon.io.watch.changes import uid_in
 from myrmidon.io.watch.subscriptions import Shared, Subscription
 
 Objects: TypeAlias = list[Json]
@@ -42,6 +43,12 @@ class View:
         """Return a hash of the cached bytes, 0 if the object is absent."""
         namespace = namespace if self.kind.namespaced else ""
         return self._part(namespace).cache.stamp(name, namespace)
+
+    def uid(self, name: str, namespace: str = "") -> str:
+        """Return the uid of an object, "" if it is absent, without decoding it."""
+        namespace = namespace if self.kind.namespaced else ""
+        entry = self._part(namespace).cache.entry((namespace, name))
+        return "" if entry is None else uid_in(entry)
 
     def list(
         self,

@@ -5,4 +5,5 @@ loop                its view of the cluster, its queue, its workers
 recording           what is recorded of its passes
 gauges              gauges that are computed when metrics are scraped
 namespace_follower  namespaces that are chosen by their labels
+sharded_passes      the objects of the slices that this process owns
 """

@@ -30,6 +30,7 @@ from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.writes.applicator import Applicator
 from myrmidon.io.writes.own_writes import OwnWrites
 from myrmidon.runtime.controller.recording import PassRecording
+from myrmidon.runtime.controller.sharded_passes import Ownership, sharded_passes
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
@@ -79,20 +80,20 @@ class ControllerLoop:
         shares_status: bool = False,
         planning: bool = False,
         on_error: OnError | None = None,
+        ownership: Ownership | None = None,
     ) -> None:
-        """``shared``, ``shares_status``: see ``PassDependencies``."""
+        """``shared``, ``shares_status``: see ``PassDependencies``.  ``ownership``: of slices."""
         self.controller, self._client, self._clock = controller, client, clock
         self._leaving: set[str] = set()  # namespaces in which passes are still under way
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
         self.view = ClusterView(
             type(controller), caches, namespaces, options=controller.options, follows=follows
         )
-        refused = RefusedOutputs()
-        self._subscription = Subscription()
-        self._taking = 0  # changes of which some keys are not added yet
+        self.sharded = None if ownership is None else sharded_passes(ownership, self.view)
+        refused, self._inbox = RefusedOutputs(), Inbox(asyncio.get_running_loop())
+        self._subscription, self._taking = Subscription(), 0  # changes whose keys are being added
         self.readers = Readers(self.view.words, lambda: self._subscription.arrived)
         self._triggers = self._make_triggers(metrics, refused)
-        self._inbox = Inbox(asyncio.get_running_loop())
         self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
         self._observing = observing = Observing(type(controller), metrics)
@@ -153,9 +154,18 @@ class ControllerLoop:
     def _left(self, namespace: str) -> None:
         self._leaving.discard(namespace)
         for key in self.view.keys(namespace):
-            self.pool.forget(key)
-            self.reconciler.forget(key)
+            self._forget(key)
         self.view.leave(namespace)
+
+    async def gain(self, slices: frozenset[int]) -> None:
+        """Queue all objects of slices that this process owns from now on."""
+        assert self.sharded is not None
+        await self.sharded.gain(slices, self.pool)
+
+    async def finish(self, slices: frozenset[int], seconds: float) -> None:
+        """End the work on slices; passes under way are cancelled after ``seconds``."""
+        assert self.sharded is not None
+        await self.sharded.finish(slices, seconds, self.pool, self.reconciler.forget)
 
     async def work(self) -> None:
         """Be one worker: reconcile keys as they come due, until the pool stops."""
@@ -212,6 +222,8 @@ class ControllerLoop:
         """Add the keys of changes that came during a pass and were not its own writes."""
         for trigger in self._own_writes.released(key):
             self._add(trigger, Urgency.LIVE)
+        if self.sharded is not None and not self.sharded.owns(key):
+            self.pool.queue.forget(key)
         if self._leaving and key.namespace in self._leaving:
             self.pool.queue.forget(key)
             others = (other for other in self.pool.queue.working if other != key)
@@ -334,10 +346,17 @@ class ControllerLoop:
         reconcile = self._recording.around(self.reconciler.reconcile, self.view.look)
         if self._tracing is not None:
             reconcile = self._tracing.around(self.controller.name, reconcile, self.view.look)
-        return reconcile
+        return reconcile if self.sharded is None else self.sharded.around(reconcile)
+
+    def _forget(self, key: ObjectRef) -> None:
+        """Forget an object that another process handles, or that is gone."""
+        self.pool.forget(key)
+        self.reconciler.forget(key)
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
         if not self.view.concerns(trigger.key):
+            if self.sharded is not None and not self.view.uid(trigger.key):
+                self._forget(trigger.key)  # deleted: its slice cannot be told any more
             return
         self.pool.observing.triggered(trigger.key, trigger.cause)
         self.pool.add(trigger.key, cause=trigger.cause, urgency=urgency)

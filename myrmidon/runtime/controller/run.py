@@ -36,6 +36,7 @@ from myrmidon.io.lists.scope import Scope
 from myrmidon.io.watch.caches import Caches
 from myrmidon.runtime.controller.loop import ControllerLoop
 from myrmidon.runtime.controller.namespace_follower import NamespaceFollower
+from myrmidon.runtime.controller.sharded_passes import Ownership
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.observability.change_log import ChangeLog
@@ -76,6 +77,8 @@ class Process:
     """Records passes; None without the option."""
     tracing: Tracing | None = None
     """Opens OpenTelemetry spans; None without the option."""
+    ownership: Ownership | None = None
+    """Which slices this process works on; None if it works on all objects."""
 
 
 class ControllerRun:
@@ -262,6 +265,7 @@ class ControllerRun:
             shares_status=shares_status(self.controller, process.controllers),
             planning=process.options.planning,
             on_error=process.options.on_error,
+            ownership=process.ownership,
         )
         return loop
 

@@ -92,8 +92,12 @@ Step: TypeAlias = Create | Update | Follow
 class Election:
     """What one candidate knows about the Lease.  All times are of its monotonic clock."""
 
-    def __init__(self, identity: str, terms: Terms | None = None) -> None:
+    def __init__(self, identity: str, terms: Terms | None = None, *, alone: bool = False) -> None:
+        """``alone``: the Lease has a name that no other process uses, so a new one is free at once."""
         self.identity, self.terms = identity, terms or Terms()
+        self._seconds_of_new = (
+            RELEASED_SECONDS if alone else granted_seconds(self.terms.lease_seconds)
+        )
         self._lease: Json | None = None
         self._record: LeaseRecord | None = None
         self._is_known = False  # False before the first read and after a conflict
@@ -135,7 +139,7 @@ class Election:
         if not self._is_known or self._is_unanswered:
             return Follow(0.0)
         if record is None or self._lease is None:
-            return Create({"leaseDurationSeconds": granted_seconds(self.terms.lease_seconds)})
+            return Create({"leaseDurationSeconds": self._seconds_of_new})
         if not record.version:
             return Follow(pause)  # without a version the write would be bound to nothing
         renews = self._has_time_left(now)

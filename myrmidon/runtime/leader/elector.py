@@ -5,6 +5,7 @@ this process may no longer write, also if this loop is late.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NoReturn
 
@@ -38,12 +39,20 @@ class Elector:
         *,
         clock: Clock,
         log: Logger,
-        metrics: Metrics,
+        metrics: Metrics | None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
+        """``labels`` are set with each write of the Lease.
+
+        ``metrics`` show whether this process leads; None for a Lease that is not about leading.
+        """
+        self._labels = dict(labels or {})
+        self.annotations: Callable[[], Mapping[str, str]] = dict
+        """Returns the annotations that are set with each write of the Lease."""
         self._client, self._lease, self._election = client, lease, election
         self._clock, self._log = clock, log.having(lease=lease.key, identity=election.identity)
-        self._gauge = metrics.leading.labels(lease.name)
-        self._gauge.set(0)
+        self._gauge = None if metrics is None else metrics.leading.labels(lease.name)
+        self._show(leads=False)
         self._led = self._told_unheld = False
         self.elected = asyncio.Event()
 
@@ -87,7 +96,7 @@ class Elector:
     async def resign(self, *, release: bool = True) -> None:
         """Stop leading; with ``release``, let another replica take the Lease at once."""
         self._election.resign()
-        self._gauge.set(0)
+        self._show(leads=False)
         self._led = False
         if not release:
             self._log.warning("lease not released", error="writes without an answer are under way")
@@ -166,7 +175,7 @@ class Elector:
         """Set ``elected`` if this process has begun to lead."""
         if not self._led and self.leads:
             self._led = True
-            self._gauge.set(1)
+            self._show(leads=True)
             self._log.info("leading")
             self.elected.set()
 
@@ -183,9 +192,13 @@ class Elector:
     def _check(self) -> None:
         """Raise if this process led and has lost the Lease; a conflict alone is not a loss."""
         if self._led:
-            self._gauge.set(self.leads)
+            self._show(leads=self.leads)
             with suppress(UnreachableError):
                 self.permit()
+
+    def _show(self, *, leads: bool) -> None:
+        if self._gauge is not None:
+            self._gauge.set(leads)
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not longer than until leading ends."""
@@ -196,10 +209,15 @@ class Elector:
 
     def _identified(self, lease: Json) -> Json:
         """Return the Lease with kind, name and namespace set, whatever the server returned."""
-        place = {"name": self._lease.name, "namespace": self._lease.namespace}
+        meta = {**lease.get("metadata", {}), "name": self._lease.name}
+        meta["namespace"] = self._lease.namespace
+        if self._labels:
+            meta["labels"] = {**(meta.get("labels") or {}), **self._labels}
+        if said := self.annotations():
+            meta["annotations"] = {**(meta.get("annotations") or {}), **said}
         return {
             **lease,
             "apiVersion": kinds.LEASE.api_version,
             "kind": kinds.LEASE.kind,
-            "metadata": {**lease.get("metadata", {}), **place},
+            "metadata": meta,
         }

@@ -5,6 +5,8 @@ series          counters and histograms without locks
 collectors      series per object, created for each scrape
 controller      records passes and the queue of one controller
 client          records requests
+shards          how replicas share the objects
+webhooks        requests to webhooks
 exposition      prints a scrape in portions
 scrape_access   decides who may read the metrics
 """

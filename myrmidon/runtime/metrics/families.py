@@ -22,6 +22,7 @@ from prometheus_client import (
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.runtime.metrics.collectors import OfObjects, PlainCounter, Readiness
 from myrmidon.runtime.metrics.series import Counter, FindExemplar, Histogram
+from myrmidon.runtime.metrics.shards import ShardMetrics
 from myrmidon.runtime.metrics.webhooks import WebhookMetrics
 
 _KIND = ("group", "version", "kind")
@@ -66,6 +67,7 @@ class Metrics:
         self._declare_client()
         self._declare_caches()
         self.webhooks = WebhookMetrics(self.registry)
+        self.shards = ShardMetrics(self.registry)
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)

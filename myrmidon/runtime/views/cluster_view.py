@@ -1,6 +1,6 @@
 """ClusterView: what one controller sees of its cluster, through shared caches."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from myrmidon.api.objects.accessors import Json, labels_of
@@ -48,6 +48,7 @@ class ClusterView:
         )
         """Whether every object of managed kinds is watched, so that ``covers`` need not be asked."""
         self._concerns_all = everywhere or not controller.kind().namespaced
+        self._concerns: Callable[[ObjectRef], bool] = lambda ref: ref.namespace in self._spaces
         self._selectors: dict[Kind, Selector] = {
             kind: parse_selector(controller.shapes[kind].selector)
             for kind in controller.managed_kinds
@@ -123,11 +124,21 @@ class ClusterView:
             view.close()
 
     def concerns(self, ref: ObjectRef) -> bool:
-        """Whether the object is in a namespace that this controller handles.
+        """Whether the object is in a namespace, and in a slice, that this controller handles.
 
         A cluster-scoped child may name a parent in a namespace that another process handles.
         """
-        return self._concerns_all or ref.namespace in self._spaces
+        return self._concerns_all or self._concerns(ref)
+
+    def restrict(self, owns: Callable[[ObjectRef], bool]) -> None:
+        """Let only objects for which ``owns`` is true have passes; the others can still be read."""
+        everywhere, self._concerns_all = self._concerns_all, False
+        self._concerns = lambda ref: (everywhere or ref.namespace in self._spaces) and owns(ref)
+
+    def uid(self, ref: ObjectRef) -> str:
+        """Return the uid of an object of the controller's kind, "" if it is not cached."""
+        view = self._views[self._controller.kind()]
+        return view.uid(ref.name, ref.namespace) if view.covers(ref.namespace) else ""
 
     # ----------------------------------------------------------------------- namespaces
 
