@@ -133,8 +133,10 @@ def test_passes_that_were_dropped_still_count() -> None:
     """Both those beyond the number for each object, and those beyond the memory."""
     recorder = Recorder(2 * 4 * record("a", 0).bytes, passes_max=2)
     busy = ("things", ObjectRef(Thing.KIND, "busy", "default"))
-    for second in range(5):
-        history = recorder.add(busy, record("busy", second))
+    history = recorder.add(busy, record("busy", 0))
+    recorder.repeat(history.last, EPOCH)
+    for second in range(1, 5):
+        recorder.add(busy, record("busy", second))
         recorder.repeat(history.last, EPOCH + timedelta(seconds=second))
     assert len(history.records) == 2
     assert history.passes == 10
