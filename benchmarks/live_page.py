@@ -5,7 +5,7 @@ open in a browser.  It prints
 
 - the CPU time of the page's server side: that of the requests of the page, step by step between two
   waits (``metered``), so that neither the controller nor other load on the machine counts;
-- the bytes per second that the browser received;
+- the bytes per second of the stream of events;
 - the frames that the browser drew: how many per second, and how late the late ones were;
 - whether the browser missed a pass, and how many rows of the list are in the document.
 """
@@ -38,7 +38,7 @@ class Meter:
     """Adds up the CPU time of the requests of the page."""
 
     def __init__(self) -> None:
-        self.seconds = self.longest = 0.0
+        self.seconds, self.longest, self.bytes = 0.0, 0.0, 0
         plain = LivePage.application
         steps: Any = types.coroutine(self._steps)
 
@@ -51,6 +51,13 @@ class Meter:
             made.middlewares.insert(0, metered)
             return made
 
+        send = web.StreamResponse.write
+
+        async def write(response: web.StreamResponse, data: Any) -> None:
+            self.bytes += len(data)
+            await send(response, data)
+
+        web.StreamResponse.write = write  # type: ignore[method-assign, assignment]
         LivePage.application = application  # type: ignore[method-assign, assignment]
 
     def _steps(self, inner: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -100,6 +107,7 @@ class Load:
             name = f"w{self._rng.randrange(self._objects):04d}"
             ref = Widget(name=name, namespace="default", spec=WidgetSpec(value="0")).ref
             await self._bench.client.patch(ref, {"spec": {"value": str(self._value)}})
+            await self._clock.sleep(0)  # the embedded server answers without a wait
         print(f"  {changes / seconds:.0f} changes/s for {seconds:.0f} s")
         return time.process_time() - cpu
 
@@ -111,33 +119,27 @@ async def watched(load: Load, address: str, seconds: float, meter: Meter) -> Non
     async with async_playwright() as player:
         browser = await player.chromium.launch(executable_path=shutil.which("chromium"))
         page = await browser.new_page(viewport={"width": 1440, "height": 1000})
-        received = [0]
-        cdp = await page.context.new_cdp_session(page)
-        await cdp.send("Network.enable")
-
-        def count(data: Any) -> None:
-            received[0] += data["dataLength"]
-
-        cdp.on("Network.dataReceived", count)
         await page.goto(address)
         await page.wait_for_selector("#connection[data-state=live]")
         await page.wait_for_timeout(2000)
         await page.evaluate(FRAMES)
-        received[0], before = 0, meter.seconds
+        before, sent = meter.seconds, meter.bytes
+        seen = int(await page.evaluate("document.body.dataset.passes || '0'"))
         cpu = await load.change(seconds)
-        own = meter.seconds - before
+        own, sent = meter.seconds - before, meter.bytes - sent
         gaps = sorted(await page.evaluate("window.gaps"))
         rows = await page.locator("#rows .row").count()
+        seen = int(await page.evaluate("document.body.dataset.passes || '0'")) - seen
         lost = await page.evaluate("document.body.dataset.gaps || '0'")
         await browser.close()
     print(
         f"  page: {100 * own / seconds:.2f} % of a core (the whole process, with the controller and the "
-        f"embedded server: {100 * cpu / seconds:.0f} %), {received[0] / seconds / 1000:.1f} kB/s"
+        f"embedded server: {100 * cpu / seconds:.0f} %), {sent / seconds / 1000:.1f} kB/s"
     )
     print(f"  longest turn of the event loop for the page: {1000 * meter.longest:.1f} ms CPU")
     late = sum(gap > 50 for gap in gaps)
     print(
-        f"  browser: {len(gaps) / seconds:.0f} frames/s, median {gaps[len(gaps) // 2]:.0f} ms, "
+        f"  browser: {seen / seconds:.0f} passes/s, {len(gaps) / seconds:.0f} frames/s, median {gaps[len(gaps) // 2]:.0f} ms, "
         f"99 % below {gaps[int(len(gaps) * 0.99)]:.0f} ms, {late} frames later than 50 ms; "
         f"{rows} rows in the document, {lost} gaps in the stream"
     )

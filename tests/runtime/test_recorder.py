@@ -20,6 +20,7 @@ from myrmidon import (
 from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
+from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.machine.states import State
 from myrmidon.runtime.observability.kept_writes import NONE, kept_writes
@@ -128,6 +129,24 @@ def test_the_last_pass_of_a_quiet_object_outlives_older_passes_of_a_busy_one() -
     assert recorder.find(quiet) is not None
 
 
+def test_passes_that_were_dropped_still_count() -> None:
+    """Both those beyond the number for each object, and those beyond the memory."""
+    recorder = Recorder(2 * 4 * record("a", 0).bytes, passes_max=2)
+    busy = ("things", ObjectRef(Thing.KIND, "busy", "default"))
+    history = recorder.add(busy, record("busy", 0))
+    recorder.repeat(history.last, EPOCH)
+    for second in range(1, 5):
+        recorder.add(busy, record("busy", second))
+        recorder.repeat(history.last, EPOCH + timedelta(seconds=second))
+    assert len(history.records) == 2
+    assert history.passes == 10
+    for number in range(6):  # of the five references to the busy object, three are stale
+        name = f"other{number}"
+        recorder.add(("things", ObjectRef(Thing.KIND, name, "default")), record(name, 9))
+        kept = sum(len(one.records) for one in recorder.histories("things"))
+        assert len(recorder._order) - recorder._stale == kept
+
+
 def traced(controller: Controller[Thing]) -> Harness:
     """Return a harness whose passes are recorded."""
     return Harness(controller, options=ManagerOptions(seed=0, trace=True))
@@ -172,6 +191,21 @@ def test_passes_that_do_the_same_are_one_record() -> None:
     assert len(found) < recorder.number
     assert found[-1].repeats >= 1
     assert found[-1].next_pass.seconds == 60
+
+
+def test_a_pass_that_wrote_is_not_repeated_by_one_that_did_not() -> None:
+    """The quiet pass after it is a record of its own, so the count of repeats is that of quiet passes."""
+    with traced(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.settle()
+        loop = cluster.manager.loops[0]
+        loop.pool.add(ObjectRef(Thing.KIND, "a", "default"), cause=Cause("resync"))
+        cluster.settle()
+        wrote, quiet = records(cluster)
+
+    assert wrote.writes
+    assert wrote.repeats == 0
+    assert not quiet.writes
 
 
 def test_nothing_is_recorded_without_the_option() -> None:
