@@ -172,8 +172,12 @@ def test_a_file_that_is_missing_keeps_the_process_from_being_ready(tmp_path: Pat
         )
         manager = Manager(options, transport=LocalTransport(ApiServer()))
         manager.add(ConfigMapRules())
-        async with running(manager, lambda: "webhooks" in manager.checks()):
-            return manager.checks()["webhooks"]
+
+        def problem() -> str | None:
+            return manager.checks().get("webhooks")
+
+        async with running(manager, lambda: "mount the Secret" in str(problem())):
+            return problem()
 
     assert "mount the Secret" in str(asyncio.run(scenario()))
 
