@@ -1,6 +1,7 @@
 """`myrmidon plan` and `myrmidon explain`: their output, and that nothing is written."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,22 @@ def test_branches_of_a_fork_and_an_object_without_fields(
     told = capsys.readouterr().out
     assert "path:  begun → left ‖ right" in told
     assert "create ConfigMap default/empty\n\n" in told
+
+
+def test_a_call_of_a_finalizer_state_is_only_for_deletions(
+    things: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plan of an object that lives does not make it, and the warning says so."""
+    finalizer = "    @state(finalizer=True)\n    def gone(self, thing, out):\n"
+    code = WITH_SECRET.replace("        self.billing.charge(thing.name)\n", "").replace(
+        "class Billing",
+        f"{finalizer}        self.billing.charge(thing.name)\n        return Done()\n\nclass Billing",
+    )
+    (things / "controller.py").write_text(code)
+    assert main(["plan", "--offline", str(things), str(things / "thing.yaml")]) == 0
+    told = capsys.readouterr()
+
+    assert re.search(
+        r"self\.billing\.charge  \(.*:\d+, only for an object that is being deleted\)\n", told.err
+    )
+    assert "CHARGED" not in told.out

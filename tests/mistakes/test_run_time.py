@@ -334,7 +334,7 @@ def test_a_kind_by_its_name() -> None:
     class Readers(Controller[Thing]):
         @state(initial=True)
         async def made(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
-            await ctx.get("ConfigMap", "a")  # type: ignore[arg-type]
+            await ctx.get("ConfigMap", "a")  # type: ignore[call-overload]
             return Done()
 
     with Harness(Readers()) as cluster:

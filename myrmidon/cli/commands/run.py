@@ -32,6 +32,7 @@ from myrmidon.cli.arguments.parser import namespace_name
 from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.arguments.replicas import add_replica_arguments
 from myrmidon.cli.arguments.settings import add_settings
+from myrmidon.cli.arguments.webhooks import add_webhook_arguments
 from myrmidon.cli.progress import ready
 from myrmidon.cli.rights_check import missing_rights, needed
 from myrmidon.cli.signals import on_stop
@@ -75,24 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="watch the namespaces with these labels, as they come and go",
     )
     add_replica_arguments(parser)
-    parser.add_argument(
-        "--metrics-addr",
-        default=":8080",
-        metavar="ADDR",
-        help="where metrics are served (default :8080; '' for none)",
-    )
-    parser.add_argument(
-        "--metrics-auth",
-        action=argparse.BooleanOptionalAction,
-        help="serve metrics only to those who may get /metrics, by their bearer token",
-    )
-    parser.add_argument(
-        "--health-addr",
-        default=":8081",
-        metavar="ADDR",
-        help="where healthz and readyz are served (default :8081; '' for none)",
-    )
-    _add_webhook_arguments(parser)
+    _add_serving_arguments(parser)
+    add_webhook_arguments(parser)
     _add_rate_arguments(parser)
     parser.add_argument(
         "--sync-period",
@@ -117,37 +102,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def _add_webhook_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_serving_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--webhook-addr",
-        default="",
+        "--metrics-addr",
+        default=":8080",
         metavar="ADDR",
-        help="where webhooks are served by HTTPS, such as :9443 (default: not at all)",
+        help="where metrics are served (default :8080; '' for none)",
     )
     parser.add_argument(
-        "--webhook-name",
-        default="",
-        metavar="NAME",
-        help="name of the webhook configurations (default: the name of the first controller)",
+        "--metrics-auth",
+        action=argparse.BooleanOptionalAction,
+        help="serve metrics only to those who may get /metrics, by their bearer token",
     )
     parser.add_argument(
-        "--webhook-service",
-        default="",
-        metavar="NAME",
-        help="Service through which the API server reaches the webhooks (default: NAME-webhooks, with "
-        "the name of the configurations)",
-    )
-    parser.add_argument(
-        "--webhook-certs",
-        default="",
-        metavar="DIR",
-        help="folder with tls.crt and tls.key (default: the program makes and rotates its own)",
-    )
-    parser.add_argument(
-        "--webhook-url",
-        default="",
-        metavar="URL",
-        help="serve webhooks from here, at https://HOST:PORT as the API server reaches it",
+        "--health-addr",
+        default=":8081",
+        metavar="ADDR",
+        help="where healthz and readyz are served (default :8081; '' for none)",
     )
 
 

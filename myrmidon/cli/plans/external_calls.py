@@ -28,17 +28,26 @@ _HARMLESS = ("log", "logger", "_log", "_logger")
 class ExternalCall(NamedTuple):
     """A call that may have an effect outside the cluster."""
 
-    where: str  # file:line
+    where: str  # file:line, and when it is made
     text: str  # self.registry.publish
 
 
 def external_calls(controller: type[Controller[Any]]) -> list[ExternalCall]:
     """Return the calls of a controller's methods that a plan would make; each text once."""
     found: dict[str, ExternalCall] = {}
-    for function in _functions(controller):
+    last = _run_by_deletions(controller)
+    functions = sorted(_functions(controller), key=lambda each: each.__name__ in last)
+    for function in functions:
         for call in _calls(function, controller):
-            found.setdefault(call.text, call)
+            only = ", only for an object that is being deleted" * (function.__name__ in last)
+            found.setdefault(call.text, call._replace(where=call.where + only))
     return list(found.values())
+
+
+def _run_by_deletions(controller: type[Controller[Any]]) -> set[str]:
+    """Return the states that a pass runs only if the object is being deleted."""
+    graph = controller.graph
+    return graph.states.keys() - {state.name for state in graph.reachable(graph.initial)}
 
 
 def _functions(controller: type[Controller[Any]]) -> Iterator[Any]:

@@ -85,7 +85,7 @@ def check_manifests(manifests: Any) -> None:
         raise UsageError("manifests is one object, not a list.\n  fix: write manifests=[...]")
 
 
-def check_status_kept(answer: Json, changes: Json, subresource: str) -> Json:
+def check_status_kept(answer: Json, changes: Any, subresource: str) -> Json:
     """Return the answer to a patch; raise if it was to change the status, and the server ignored it."""
     wanted = changes.get("status") if isinstance(changes, dict) else None
     if subresource or not isinstance(wanted, dict):

@@ -7,7 +7,7 @@ import pytest
 
 from myrmidon.api.objects import kinds
 from myrmidon.errors import ApiError, ServerError
-from myrmidon.testing import Cluster, Harness
+from myrmidon.testing import Harness
 from myrmidon.versions import Converter
 from tests.testing.harness.test_versions import Apps
 from tests.versions.apps import GROUP, App, AppV1Beta1, hub, spoke
@@ -15,7 +15,7 @@ from tests.versions.apps import GROUP, App, AppV1Beta1, hub, spoke
 NAME = f"apps.{GROUP}"
 
 
-def answering(cluster: Cluster, review: Callable[[Any], Any]) -> None:
+def answering(cluster: Harness, review: Callable[[Any], Any]) -> None:
     """Let another function answer conversion reviews from now on."""
     cluster.server.convert_with(NAME, review)
 
