@@ -95,8 +95,8 @@ def _template_warnings(field: str, template: Json) -> Iterator[str]:
     for index, volume in enumerate(spec.get("volumes") or ()):
         for source in volume.keys() & VOLUMES.keys():
             yield f"{at}.volumes[{index}].{source}: {VOLUMES[source]}"
-    yield from _repeated(f"{at}.hostAliases", spec.get("hostAliases") or (), "ip")
-    yield from _repeated(f"{at}.imagePullSecrets", spec.get("imagePullSecrets") or (), "name")
+    yield from _repeated(f"{at}.hostAliases", spec.get("hostAliases") or [], "ip")
+    yield from _repeated(f"{at}.imagePullSecrets", spec.get("imagePullSecrets") or [], "name")
     yield from _containers(at, spec)
     yield from fractional(f"{at}.overhead", spec.get("overhead"))
 
@@ -167,9 +167,9 @@ def _containers(at: str, spec: Json) -> Iterator[str]:
             for kind in ("limits", "requests"):
                 amounts = (container.get("resources") or {}).get(kind)
                 yield from fractional(f"{field}.resources.{kind}", amounts)
-            yield from _variables(f"{field}.env", container.get("env") or ())
+            yield from _variables(f"{field}.env", container.get("env") or [])
             if part == "containers":
-                yield from _ports(f"{field}.ports", container.get("ports") or (), ports)
+                yield from _ports(f"{field}.ports", container.get("ports") or [], ports)
 
 
 def _variables(field: str, variables: list[Json]) -> Iterator[str]:
