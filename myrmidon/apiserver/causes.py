@@ -60,9 +60,9 @@ def not_supported(path: str, value: Any, supported: Iterable[str]) -> StatusCaus
     )
 
 
-def duplicate(path: str, value: Any) -> StatusCause:
+def duplicate(path: str, value: Any, detail: str = "") -> StatusCause:
     """Return the cause for a value that occurs twice."""
-    return StatusCause(at(path), DUPLICATE, _about("Duplicate value", value))
+    return StatusCause(at(path), DUPLICATE, _with(_about("Duplicate value", value), detail))
 
 
 def too_long(path: str, limit: int) -> StatusCause:

@@ -9,7 +9,14 @@ from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
 from tests.cluster.record_start_objects import AGGREGATOR
 
 # What ``myrmidon server`` does by itself, too.
-HOUSEKEEPERS = (*CONTROLLERS, "serviceaccount-controller", AGGREGATOR)
+HOUSEKEEPERS = (
+    *CONTROLLERS,
+    "serviceaccount-controller",
+    AGGREGATOR,
+    "resourcequota-controller",
+    "persistentvolumeclaim-protection-controller",
+    "persistentvolume-protection-controller",
+)
 
 
 def play(kubectl: Path) -> list[str]:

@@ -10,6 +10,7 @@
     preparing/         fields that are reset or allocated before validation
     quotas/            what objects use of a ResourceQuota; requests and limits of pods
     validation/        validation, by kind
+    warnings/          warnings about deprecated fields and probable mistakes
     conversion         kinds that two groups or versions serve from one store
     field_selectors    the fields that field selectors support
     lookup             read access of a strategy to other objects

@@ -80,7 +80,7 @@ _STATUS_WITHOUT_METADATA = frozenset({
 })  # fmt: skip
 
 _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
-_NAMED_BY_LABEL = frozenset({("", "Namespace"), ("", "Service")})
+_NAMED_BY_LABEL = frozenset({("", "Namespace"), ("", "Service"), ("apps", "StatefulSet")})
 _DEFAULT_GRACE_SECONDS = 30
 
 # Kinds whose DELETE returns the deleted object instead of a Status.

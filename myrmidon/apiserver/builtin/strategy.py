@@ -4,6 +4,7 @@ from functools import cached_property
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
+from myrmidon.apiserver.builtin.warnings import warnings_of
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.blanks import blank_of
@@ -63,6 +64,10 @@ class KindStrategy(BuiltinStrategy):
         """Return the errors of an update, including finalizers without a domain."""
         causes = super().validate_update(obj, old, subresource)
         return causes if subresource else [*self._finalizer_causes(obj), *causes]
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Return warnings about deprecated fields and probable mistakes."""
+        return warnings_of(self._key, obj, old)
 
     def _finalizer_causes(self, obj: Json) -> list[StatusCause]:
         if self._kind.group in _OTHER_SERVERS:

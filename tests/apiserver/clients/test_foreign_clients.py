@@ -163,9 +163,6 @@ def _drive(asker: Asker, log: Path) -> None:
     assert "Created" in {each["reason"] for each in events["items"]}
     asker("DELETE", f"{claims}/my-claim")
     asker.until(f"{claims}/my-claim", lambda found: found.get("code") == 404)
-    # There is no controller that would tell whether a pod uses the volume.
-    asker.until(f"{volumes}/my-claim", lambda found: "deletionTimestamp" in found["metadata"])
-    asker("PATCH", f"{volumes}/my-claim", {"metadata": {"finalizers": None}})
     asker.until(f"{volumes}/my-claim", lambda found: found.get("code") == 404)
     _await_line(log, "PVC event DELETED")
 

@@ -151,11 +151,17 @@ def at_most_all(field: str, value: int | str | None) -> Iterator[StatusCause]:
         yield invalid(field, value, "must not be greater than 100%")
 
 
+_LEADING_ZERO = re.compile(r"(0*(25[0-5]|2[0-4]\d|1?\d?\d)\.){3}0*(25[0-5]|2[0-4]\d|1?\d?\d)")
+
+
 def address(field: str, value: str) -> Iterator[StatusCause]:
     """Check an IP address."""
     try:
         ip_address(value)
     except ValueError:
+        if _LEADING_ZERO.fullmatch(value):
+            yield invalid(field, value, "must not have leading 0s")
+            return
         yield invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 

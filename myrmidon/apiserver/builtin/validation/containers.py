@@ -19,6 +19,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
 )
 from myrmidon.apiserver.builtin.validation.config import check_key
+from myrmidon.apiserver.builtin.validation.security import check_container_security
 from myrmidon.apiserver.causes import duplicate, invalid, required
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import qualified_problems
@@ -83,6 +84,10 @@ def _check_container(
         ("Always", "IfNotPresent", "Never"),
     )
     yield from check_resources(f"{field}.resources", container.get("resources", {}))
+    if "securityContext" in container:
+        yield from check_container_security(
+            f"{field}.securityContext", container["securityContext"]
+        )
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
         if probe in container:
             yield from _check_probe(f"{field}.{probe}", container[probe], probe)

@@ -19,6 +19,7 @@ from myrmidon.apiserver.builtin.validation.pods import check_template
 from myrmidon.apiserver.causes import invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.numbers import read_int
+from myrmidon.apiserver.names import label_problems
 
 _COUNTS = (
     "parallelism",
@@ -43,6 +44,7 @@ def check_job(job: Json) -> Iterator[StatusCause]:
     """Check a Job."""
     spec = job["spec"]
     yield from _check_generated_selector(job)
+    yield from _check_indexed_name(job)
     yield from _check_spec("spec", spec)
     selector = spec.get("selector")
     if selector is None:
@@ -54,6 +56,16 @@ def check_job(job: Json) -> Iterator[StatusCause]:
         yield invalid(
             "spec.template.metadata.labels", labels, "`selector` does not match template `labels`"
         )
+
+
+def _check_indexed_name(job: Json) -> Iterator[StatusCause]:
+    """Check that the pods of an Indexed Job can be named by the Job and their index."""
+    spec, name = job["spec"], job["metadata"].get("name", "")
+    if spec.get("completionMode") == "Indexed" and spec.get("completions", 0) > 0:
+        last = f"{name}-{spec['completions'] - 1}"
+        if label_problems(last):
+            problem = f"will not able to create pod with invalid DNS label: {last}"
+            yield invalid("metadata.name", name, problem)
 
 
 def _check_spec(field: str, spec: Json) -> Iterator[StatusCause]:

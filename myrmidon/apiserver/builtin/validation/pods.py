@@ -16,8 +16,9 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
 )
 from myrmidon.apiserver.builtin.validation.containers import check_containers, check_some_containers
+from myrmidon.apiserver.builtin.validation.security import check_pod_security
 from myrmidon.apiserver.builtin.validation.volumes import check_volumes
-from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
+from myrmidon.apiserver.causes import duplicate, forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import label_value_problems
 
@@ -73,8 +74,10 @@ def check_pod_spec(field: str, spec: Json) -> Iterator[StatusCause]:
     )
     yield from _check_names(field, spec)
     yield from _check_dns(field, spec)
+    yield from check_pod_security(field, spec)
     yield from _check_times(field, spec)
     yield from _check_placement(field, spec)
+    yield from _check_os(field, spec)
 
 
 def _check_names(field: str, spec: Json) -> Iterator[StatusCause]:
@@ -84,9 +87,6 @@ def _check_names(field: str, spec: Json) -> Iterator[StatusCause]:
     for name in ("hostname", "subdomain"):
         if spec.get(name):
             yield from label(f"{field}.{name}", spec[name])
-    for index, reference in enumerate(spec.get("imagePullSecrets", ())):
-        if not reference.get("name"):
-            yield required(f"{field}.imagePullSecrets[{index}].name")
     for index, alias in enumerate(spec.get("hostAliases", ())):
         yield from address(f"{field}.hostAliases[{index}].ip", alias.get("ip", ""))
         for number, hostname in enumerate(alias.get("hostnames", ())):
@@ -123,9 +123,26 @@ def _check_placement(field: str, spec: Json) -> Iterator[StatusCause]:
         yield from _check_toleration(f"{field}.tolerations[{index}]", toleration)
     yield from check_affinity(f"{field}.affinity", spec.get("affinity", {}))
     for index, gate in enumerate(spec.get("schedulingGates", ())):
-        yield from qualified(f"{field}.schedulingGates[{index}]", gate.get("name", ""))
+        name = gate.get("name", "")
+        yield from qualified(f"{field}.schedulingGates[{index}]", name)
+        if name in (other.get("name") for other in spec["schedulingGates"][:index]):
+            yield duplicate(f"{field}.schedulingGates[{index}]", name)
+    for index, gate in enumerate(spec.get("readinessGates", ())):
+        at = f"{field}.readinessGates[{index}].conditionType"
+        yield from qualified(at, gate.get("conditionType", ""))
     for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
         yield from _check_spread(f"{field}.topologySpreadConstraints[{index}]", constraint)
+
+
+def _check_os(field: str, spec: Json) -> Iterator[StatusCause]:
+    if "os" not in spec:
+        return
+    name = spec["os"].get("name", "")
+    yield from one_of(f"{field}.os", name, ("linux", "windows"))
+    if name == "windows":
+        for host in ("hostPID", "hostIPC", "shareProcessNamespace"):
+            if spec.get(host):
+                yield forbidden(f"{field}.{host}", "cannot be set for a windows pod")
 
 
 def _check_toleration(field: str, toleration: Json) -> Iterator[StatusCause]:

@@ -1,8 +1,9 @@
 """Validation of disruption budgets, priority classes, Namespaces and Nodes."""
 
+import re
 from collections.abc import Iterator
 
-from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.accessors import Json, labels_of
 from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
@@ -13,13 +14,20 @@ from myrmidon.apiserver.builtin.validation.common import (
     network,
     non_negative,
     one_of,
+    problems,
     qualified,
     unchanged,
 )
-from myrmidon.apiserver.causes import forbidden, invalid, required
+from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.golang.text import Struct
+from myrmidon.apiserver.names import label_value_problems
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
+_LEVELS = ("privileged", "baseline", "restricted")
+_SECURITY_LEVELS = {f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "audit", "warn")}
+_SECURITY_VERSIONS = {f"{label}-version" for label in _SECURITY_LEVELS}
+_SECURITY_VERSION = re.compile(r"latest|v1\.(0|[1-9][0-9]*)")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -70,6 +78,12 @@ def check_priority_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 def check_namespace(namespace: Json) -> Iterator[StatusCause]:
     """Check a Namespace."""
+    for name, value in sorted(labels_of(namespace).items()):
+        field = f"metadata.labels[{name}]"
+        if name in _SECURITY_LEVELS and value not in _LEVELS:
+            yield invalid(field, value, f"must be one of {', '.join(_LEVELS)}")
+        if name in _SECURITY_VERSIONS and not _SECURITY_VERSION.fullmatch(value):
+            yield invalid(field, value, 'must be "latest" or "v1.x"')
     for finalizer in namespace["spec"].get("finalizers", ()):
         yield from qualified("spec.finalizers", finalizer)
         if "/" not in finalizer and finalizer not in ("kubernetes", "orphan"):
@@ -115,7 +129,18 @@ def check_node(node: Json) -> Iterator[StatusCause]:
             if parse_quantity(amount).amount < 0:
                 field = f"status.{part}.{name}"
                 yield invalid(field, amount, "must be greater than or equal to 0")
+    seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(node["spec"].get("taints", ())):
-        field = f"spec.taints[{index}]"
-        yield from qualified(f"{field}.key", taint.get("key", ""))
+        field = f"metadata.taints[{index}]"  # so the real server says
+        key, effect = taint.get("key", ""), taint.get("effect", "")
+        yield from qualified(f"{field}.key", key)
+        yield from problems(
+            f"{field}.value", taint.get("value", ""), label_value_problems(taint.get("value", ""))
+        )
         yield from one_of(f"{field}.effect", taint.get("effect"), _EFFECTS)
+        if (key, effect) in seen:
+            names = {"Key": "key", "Value": "value", "Effect": "effect", "TimeAdded": "timeAdded"}
+            shown = Struct((name, taint.get(names[name], "")) for name in names)
+            shown["TimeAdded"] = taint.get("timeAdded")
+            yield duplicate(field, shown, "taints must be unique by key and effect pair")
+        seen.add((key, effect))

@@ -7,6 +7,7 @@ from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import qualified
 from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.golang.text import Struct
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _COUNTED = frozenset({
@@ -91,11 +92,11 @@ def _scope_selector(spec: Json) -> Iterator[StatusCause]:
     field = "spec.scopeSelector.matchExpressions"
     selected = (spec.get("scopeSelector") or {}).get("matchExpressions") or []
     written = [
-        {
-            "ScopeName": each.get("scopeName", ""),
-            "Operator": each.get("operator", ""),
-            "Values": each.get("values"),
-        }
+        Struct(
+            ScopeName=each.get("scopeName", ""),
+            Operator=each.get("operator", ""),
+            Values=each.get("values"),
+        )
         for each in selected
     ]
     for each in selected:
