@@ -113,7 +113,7 @@ def test_samples_that_are_named_replace_those_beside_the_controller(tmp_path: Pa
 
 
 RULES = """
-from myrmidon import Admission, Unstructured, kinds, validates
+from myrmidon import Admission, Rule, Unstructured, kinds, validates
 
 class ThingRules(Admission[Thing]):
     @validates(reads=(kinds.CONFIG_MAP,))
@@ -122,6 +122,9 @@ class ThingRules(Admission[Thing]):
         others = await ctx.list(kinds.CONFIG_MAP)
         if limit and thing.spec.size > int(limit["data"]["size"]):
             request.refuse("spec.size", f"is too large, by {len(others)} rule")
+
+class SizeRules(Admission[Thing], rules=[Rule("object.spec.size < 9", message="is huge")]):
+    pass
 """
 
 
@@ -140,4 +143,7 @@ def test_webhooks_are_called_in_the_process(tmp_path: Path) -> None:
     asyncio.run(opened())
     sample.write_text(limit + SAMPLE.replace("size: 1", "size: 7"))
     with pytest.raises(UsageError, match=r"spec\.size: Invalid value: 7: is too large, by 1 rule"):
+        asyncio.run(opened())
+    sample.write_text(SAMPLE.replace("size: 1", "size: 9"))
+    with pytest.raises(UsageError, match="denied request: is huge"):
         asyncio.run(opened())

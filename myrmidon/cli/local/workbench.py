@@ -55,13 +55,17 @@ from myrmidon.testing.harness import generated_role
 from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.misuse import documents
 from myrmidon.testing.harness.webhooks import NAME as WEBHOOKS_NAME
-from myrmidon.testing.harness.webhooks import asking, in_process_configurations
+from myrmidon.testing.harness.webhooks import asking, in_process_configurations, in_process_policies
 from myrmidon.ui.server import LivePage, serve_page
 from myrmidon.ui.sources import ManagerSource
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"
 _FIELD_MANAGER = "myrmidon-dev"  # who wrote the samples, for `myrmidon explain`
+_POLICY_KINDS = {
+    kind.kind: kind
+    for kind in (kinds.VALIDATING_ADMISSION_POLICY, kinds.VALIDATING_ADMISSION_POLICY_BINDING)
+}
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -82,6 +86,7 @@ class Workbench:
             signing_key=new_signing_key,
         )
         self.server.webhook_client = asking(lambda: self._dispatch)
+        self._policies: list[ObjectRef] = []
         self.client = Client(LocalTransport(self.server, user=ADMIN), clock=clock)
         self.url = ""
         self.kubeconfig = Path()
@@ -307,6 +312,18 @@ class Workbench:
                 await self.client.delete(ObjectRef(kind, WEBHOOKS_NAME))
             if kind.kind in wanted:
                 await self.client.create(kind, wanted[kind.kind])
+        await self._install_policies(in_process_policies(subjects))
+
+    async def _install_policies(self, policies: list[Json]) -> None:
+        """Install the admission policies for rules in CEL, in place of those of the last start."""
+        for ref in self._policies:
+            with suppress(NotFoundError):
+                await self.client.delete(ref)
+        self._policies = []
+        for policy in policies:
+            kind = _POLICY_KINDS[policy["kind"]]
+            await self.client.create(kind, policy)
+            self._policies.append(ObjectRef(kind, policy["metadata"]["name"]))
 
     def _forget_modules(self) -> None:
         """Make the next import read the files again."""

@@ -69,7 +69,7 @@ from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.failures import NotSettledError
 from myrmidon.testing.harness.misuse import check_duration, check_manifests, check_user
 from myrmidon.testing.harness.recording import RecordingTransport
-from myrmidon.testing.harness.webhooks import asking, in_process_configurations
+from myrmidon.testing.harness.webhooks import asking, in_process_configurations, in_process_policies
 
 _SAME_MOMENT_SECONDS = 1e-6
 """Times that differ by less count as equal: 0.1 + 0.2 is 0.30000000000000004."""
@@ -245,7 +245,10 @@ class Harness(Cluster):
     def _install_webhooks(self, classes: Iterable[type[Controller[Any]]]) -> None:
         """Let the server ask the webhooks of the controllers, in the process."""
         subjects = (*declared_subjects(classes), *self._admissions)
-        for configuration in in_process_configurations(subjects):
+        for configuration in (
+            *in_process_configurations(subjects),
+            *in_process_policies(subjects),
+        ):
             _created(self.server.create(configuration))
         webhooks = WeakMethod(self._webhooks)  # the server is alive until the cluster is ended
         self.server.webhook_client = asking(

@@ -4,6 +4,9 @@ The webhook configurations are installed on the embedded server as in a cluster,
 and conditions count.  Only the way is shorter: instead of an HTTPS request, the server calls the
 manager of the controllers.  A manager that has crashed, or has not started, is a webhook that cannot
 be reached, and the failure policy decides.
+
+Rules in CEL (``Admission(..., rules=[...])``) are installed as admission policies, which the server
+evaluates itself.
 """
 
 import asyncio
@@ -12,9 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from myrmidon.admission.configurations import configurations
+from myrmidon.admission.rules import Admission
 from myrmidon.admission.webhooks import Subject, webhooks_of
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fronts.webhook_client import ask
+from myrmidon.generate.manifests.webhooks import policy
 from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
 
 NAME = "in-process"
@@ -26,6 +31,12 @@ def in_process_configurations(subjects: Iterable[Subject]) -> list[Json]:
     """Return the webhook configurations for the validators and defaults of these classes."""
     webhooks = [each for subject in subjects for each in webhooks_of(subject)]
     return configurations(webhooks, NAME, lambda each: {"url": f"{_BASE}{each.path}"})
+
+
+def in_process_policies(subjects: Iterable[Subject]) -> list[Json]:
+    """Return the admission policies, with their bindings, for the CEL rules of these classes."""
+    classes = dict.fromkeys(each if isinstance(each, type) else type(each) for each in subjects)
+    return [made for each in classes if issubclass(each, Admission) for made in policy(each)]
 
 
 def asking(

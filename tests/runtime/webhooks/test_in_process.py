@@ -18,6 +18,7 @@ from myrmidon import (
     Reads,
     Resource,
     Result,
+    Rule,
     Status,
     Unstructured,
     defaults,
@@ -25,6 +26,7 @@ from myrmidon import (
     state,
     validates,
 )
+from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import ApiError, ForbiddenError, InvalidError
 from myrmidon.testing import Harness
 from myrmidon.testing.harness.webhooks import in_process_configurations
@@ -284,3 +286,24 @@ def test_an_object_can_be_deleted_whatever_its_validators_say() -> None:
         cluster.settle()
 
         assert cluster.get(Shop, "corner") is None
+
+
+class NamedRules(
+    Admission[Unstructured],
+    kind=kinds.CONFIG_MAP,
+    rules=[Rule("object.metadata.name != 'bad'", message="is not a name")],
+):
+    """A rule in CEL, which the server evaluates without a webhook."""
+
+
+def test_rules_in_cel_are_policies_of_the_server() -> None:
+    """They refuse without a manager, and with the texts of kube-apiserver."""
+    with Harness(Shops(), NamedRules()) as cluster:
+        cluster.apply(_config_map("good"))
+        with pytest.raises(InvalidError, match="denied request: is not a name"):
+            cluster.apply(_config_map("bad"))
+
+
+def _config_map(name: str) -> Json:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
