@@ -128,4 +128,5 @@ def test_the_key_of_a_plain_line() -> None:
     assert key_in(head + b'"namespace":"n","uid":"u"}}}') == ("n", "p")
     assert key_in(head + b'"generateName":"p-","namespace":"n","uid":"u"}}}') == ("n", "p")
     assert key_in(head + b'"uid":"u"}}}') == ("", "p")
+    assert key_in(head + b'"ownerReferences":[],"namespace":"n","uid":"u"}}}') is None
     assert key_in(b'{"object":{"metadata":{"name":"p"}},"type":"ADDED"}') is None
