@@ -19,6 +19,19 @@ def test_q12_a_resync_finds_all_objects_again() -> None:
             assert memory.get(key) == key
 
 
+def test_q12_entries_in_use_survive_those_of_objects_that_come_and_go() -> None:
+    """Objects that a resync asks for are kept, however many others were remembered in between."""
+    memory = RecentMemory[int, int](lambda: 2 * COUNT)
+    for key in range(COUNT):
+        memory.put(key, key)
+    passing = iter(range(COUNT, 100 * COUNT))
+    for _ in range(5):
+        for key in range(COUNT):
+            assert memory.get(key) == key
+            assert memory.get(key) == key  # using it once does not use it up
+            memory.put(next(passing), 0)
+
+
 def test_q12_deleted_objects_are_forgotten() -> None:
     """Objects come and go; the memory has room for those that exist, twice."""
     living: dict[int, None] = {}

@@ -11,7 +11,12 @@ from myrmidon.api.objects.accessors import Json, annotations_of, labels_of, owne
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import OutputError, OwnerReferenceError
 from myrmidon.sets import Apply, Parent, plan
-from myrmidon.sets.ownership.owner_references import PARENT_UID, is_tracked, tracked_parent
+from myrmidon.sets.ownership.owner_references import (
+    PARENT_UID,
+    is_tracked,
+    parent_uid,
+    tracked_parent,
+)
 from tests.fsm.things import Thing
 from tests.sets.outputs import OURS, PARENT, PARENT_KIND, apply, manifest
 from tests.strategies import NAMES
@@ -139,3 +144,13 @@ def test_an_owner_that_no_server_has_seen_is_refused(field: str) -> None:
         "only an object that exists on the server can own another.\n"
         "  fix: pass an object that was read with ctx.get, or the parent itself"
     )
+
+
+def test_the_uid_of_the_parent_is_that_of_the_controller_else_of_the_label() -> None:
+    """O7: a controller reference decides; other owners do not count."""
+    label = {"myrmidon.dev/parent-uid": "labelled"}
+    owner, other = {"uid": "owner", "controller": True}, {"uid": "other"}
+    assert parent_uid({"metadata": {"labels": label, "ownerReferences": [other, owner]}}) == "owner"
+    assert parent_uid({"metadata": {"labels": label, "ownerReferences": [other]}}) == "labelled"
+    assert parent_uid({"metadata": {"ownerReferences": [other]}}) == ""
+    assert parent_uid({"metadata": {}}) == ""

@@ -51,10 +51,11 @@ _VALUES = {
     "uid": re.compile(rb'"(?:uid|%s)":"([^"]*)"' % re.escape(PARENT_UID).encode()),
     "namespace": re.compile(rb'"namespace":"([^"]*)"'),
 }
-# The beginning of an event of a built-in kind, as Go writes it.
+# The beginning of an event of a built-in kind, as Go writes it.  The uid behind it shows that a missing
+# namespace does not come later.
 _NAMED = re.compile(
     rb'\{"type":"[A-Z]+","object":\{"kind":"[^"]*","apiVersion":"[^"]*","metadata":\{'
-    rb'"name":"([^"\\]*)",(?:"generateName":"[^"]*",)?(?:"namespace":"([^"\\]*)",)?"'
+    rb'"name":"([^"\\]*)",(?:"generateName":"[^"]*",)?(?:"namespace":"([^"\\]*)",)?"uid":"'
 )
 
 _hash = lru_cache(maxsize=4096)(fnv1a_64)  # events about one object or namespace follow each other

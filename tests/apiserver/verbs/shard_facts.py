@@ -234,6 +234,9 @@ class Shards:
         assert names(self.read(self.maps, HIGH, **token)) == [
             name for name in other if name > wanted[1]
         ]
+        for selector in (LOW, HIGH):  # one of them begins after objects of the other
+            count = self.read(self.maps, selector, limit="1")["metadata"]["remainingItemCount"]
+            assert count == 11
         labelled = self.read(self.maps, LOW, limit="1", labelSelector="odd")
         assert "remainingItemCount" not in labelled["metadata"]
 

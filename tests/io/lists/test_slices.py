@@ -19,7 +19,7 @@ BOUNDS = st.integers(0, HASH_END)
 def slices(draw: st.DrawFn, field: ShardField | None = None) -> Slices:
     """Some slices; ranges end near hashes of the words, so that both sides are drawn."""
     fields: list[ShardField] = ["uid", "namespace"]
-    which = field or draw(st.sampled_from(fields))
+    which = draw(st.sampled_from(fields)) if field is None else field
     edges = st.one_of(BOUNDS, WORDS.map(fnv1a_64))
     return slices_of(which, draw(st.lists(st.tuples(edges, edges), max_size=3)))
 
@@ -128,4 +128,5 @@ def test_the_key_of_a_plain_line() -> None:
     assert key_in(head + b'"namespace":"n","uid":"u"}}}') == ("n", "p")
     assert key_in(head + b'"generateName":"p-","namespace":"n","uid":"u"}}}') == ("n", "p")
     assert key_in(head + b'"uid":"u"}}}') == ("", "p")
+    assert key_in(head + b'"ownerReferences":[],"namespace":"n","uid":"u"}}}') is None
     assert key_in(b'{"object":{"metadata":{"name":"p"}},"type":"ADDED"}') is None

@@ -24,7 +24,9 @@ from myrmidon.io.client import Client
 from myrmidon.io.lists.answers import read_event
 from myrmidon.io.lists.slices import ShardRole, Slices, part_of, slices_of
 from myrmidon.io.timers.clock import LoopClock
+from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.changes import encode
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.testing.harness.clock import run
 
@@ -423,6 +425,44 @@ def test_own_writes_of_a_slice_are_visible_at_once() -> None:
         assert replica.held() == replica.wanted(server) == replica.told
 
     play([replica], check)
+
+
+def test_a_child_that_gets_a_parent_of_another_replica_leaves() -> None:
+    """Its new version names nobody of ours, but it is cached, so the event must not be dropped."""
+    server = filled()
+    replica = Replica(server, slices_of("uid", THIRDS[:1]))
+
+    async def check() -> None:
+        await replica.caches.wait_slices()
+        ours = {metadata(obj)["uid"] for obj in replica.views[CONFIG_MAP].list()}
+        others = [obj for obj in objects(server, CONFIG_MAP) if metadata(obj)["uid"] not in ours]
+        for child in replica.views[SECRET].list():
+            space, name = metadata(child)["namespace"], metadata(child)["name"]
+            owners = {"metadata": {"ownerReferences": [reference(others[0])]}}
+            ask(server, "PATCH", f"/api/v1/namespaces/{space}/secrets/{name}", owners)
+        await at_rest()
+        assert replica.views[SECRET].list() == []
+        assert replica.held() == replica.wanted(server) == replica.told
+
+    play([replica], check)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_an_event_of_a_cached_child_is_never_dropped(plain: bool) -> None:
+    """Only events of objects that are not cached are dropped undecoded, and only if their name is known."""
+    cache = Cache(SECRET)
+    cache.part = part_of(slices_of("uid", [(0, 1)]), "child", namespaced=True)
+    owners = '"ownerReferences":[{"uid":"theirs","controller":true}]'
+    meta = (
+        '"name":"%s","namespace":"n","uid":"x",{0}'
+        if plain
+        else '"name":"%s",{0},"namespace":"n","uid":"x"'
+    ).replace("{0}", owners)
+    head = '{"type":"MODIFIED","object":{"kind":"Secret","apiVersion":"v1","metadata":{'
+    cached, other = ((head + meta % name + "}}}").encode() for name in ("cached", "other"))
+    cache.replace(("n", "cached"), None, encode({"metadata": {}}, "x", 1))
+    assert not cache.is_foreign(cached)
+    assert cache.is_foreign(other) is plain
 
 
 def test_slices_that_change_while_the_server_fails_do_not_shorten_the_backoff() -> None:
