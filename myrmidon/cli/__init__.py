@@ -7,6 +7,7 @@ arguments/    arguments that several commands share: cluster, object, settings, 
 plans/        what ``myrmidon plan`` prints
 local/        the embedded server on this machine, and the live view of ``myrmidon dev``
 scaffold/     the project that ``myrmidon init`` writes
+processes     several processes on one machine that share the objects
 progress      the line that says what a slow command does, on a terminal
 signals       what happens at Ctrl-C and SIGTERM
 rights_check  which rights of the generated role the server does not grant

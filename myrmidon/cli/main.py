@@ -30,6 +30,7 @@ COMMANDS = {
     "reconcile": "ask for a pass over an object now",
     "release": "remove the finalizer of an object that its controller cannot delete",
     "migrate-storage": "write all objects of a kind in its storage version",
+    "shards": "show which replica owns which share of the objects",
     "graph": "draw the state graph of a controller",
     "generate": "write CRDs, roles and deployments from the controller classes",
     "completion": "print a completion script for bash, zsh or fish",

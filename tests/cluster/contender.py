@@ -18,12 +18,13 @@ TERMS = Terms(lease_seconds=3.0, renew_seconds=2.0, retry_seconds=0.4)
 LEASE = "web-apps"
 
 
-async def contend(kubeconfig: str, namespace: str, identity: str) -> None:
-    """Run the controller as soon as it holds the lease."""
+async def contend(kubeconfig: str, namespace: str, identity: str, mode: str = "leader") -> None:
+    """Run the controller as soon as it holds the lease, or with ``shards`` on its share."""
     options = ManagerOptions(
         kubeconfig=kubeconfig,
         namespaces=(namespace,),
-        leader_election=True,
+        leader_election=mode == "leader",
+        shards="auto" if mode == "shards" else None,
         leader_election_id=LEASE,
         leader_election_namespace=namespace,
         terms=TERMS,

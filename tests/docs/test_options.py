@@ -65,6 +65,7 @@ def test_every_flag_of_run_that_is_an_option_is_in_a_table() -> None:
     listed = {flag for _, flag, _ in _ROW.findall(OPERATE)}
 
     apart = {"-h", "--help", "--event-loop", "--log-format", "--log-level", "--config", "--remote"}
+    apart.add("--processes")  # docs/how-to/run-several-replicas.md
     page = {"--ui", "--ui-token", "--ui-write", "--no-ui-write"}  # docs/how-to/watch-it-live.md
     unlisted = flags("run") - listed - apart - page
     assert {flag for flag in unlisted if flag.replace("--no-", "--") not in listed} == set()

@@ -226,3 +226,12 @@ def test_the_right_to_write_conditions_follows_where_they_are(
         one for rule in role["rules"] if "patch" in rule["verbs"] for one in rule["resources"]
     ]
     assert ("namespaces/status" in patched, "namespaces" in patched) == (on_status, on_object)
+
+
+def test_replicas_that_share_the_objects_may_use_all_leases_of_their_namespace() -> None:
+    """The names of member Leases are not known beforehand."""
+    leases, events = lease_role("web-apps", "system", "web-apps", shards=True)["rules"]
+
+    assert leases["verbs"] == ["get", "list", "watch", "create", "update", "delete"]
+    assert "resourceNames" not in leases
+    assert events["resources"] == ["events"]

@@ -3,6 +3,13 @@
 import argparse
 
 
+def count(text: str) -> int:
+    """Return a positive number."""
+    if not text.isdigit() or text == "0":
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
 def add_replica_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
@@ -26,6 +33,13 @@ def add_replica_arguments(parser: argparse.ArgumentParser) -> None:
         "--shards",
         choices=("auto",),
         help="run several replicas that all work, each on its share of the objects",
+    )
+    parser.add_argument(
+        "--processes",
+        type=count,
+        default=1,
+        metavar="N",
+        help="start so many processes on this machine, which share the objects as --shards auto does (default 1)",
     )
     parser.add_argument(
         "--shard-by",

@@ -111,6 +111,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="number of replicas, of which one leads (default 1)",
     )
+    parser.add_argument(
+        "--shards",
+        action="store_true",
+        help="let all replicas work, each on its share of the objects (run --shards auto)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -132,6 +137,7 @@ def run(args: argparse.Namespace) -> int:
         image=args.image or f"{name}:latest",
         target=tuple(map(in_the_image, args.target)),
         replicas=args.replicas,
+        shards=args.shards,
         metrics_auth=args.metrics_auth,
         install_crds=args.install_crds,
         migrate_storage=args.migrate_storage,

@@ -4,6 +4,7 @@
   myrmidon run shop.controller:WebApps --namespace shop         one controller, one namespace
   myrmidon run . --leader-election --log-format json            as in a Deployment
   myrmidon run . --shards auto                                  one of several replicas at work
+  myrmidon run . --processes 4                                  four processes at work, on four cores
   myrmidon run . --webhook-url https://laptop:9443              webhooks of a cluster, served here
 
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
@@ -33,6 +34,7 @@ from myrmidon.cli.arguments.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.arguments.replicas import add_replica_arguments
 from myrmidon.cli.arguments.settings import add_settings
 from myrmidon.cli.arguments.webhooks import add_webhook_arguments
+from myrmidon.cli.processes import run_group
 from myrmidon.cli.progress import ready
 from myrmidon.cli.rights_check import missing_rights, needed
 from myrmidon.cli.signals import on_stop
@@ -217,6 +219,9 @@ def run(args: argparse.Namespace) -> int:
     for warning in args.settings.fill(args, os.environ):
         print(f"warning: {warning}", file=sys.stderr)
     configure(args.log_format, getattr(logging, args.log_level.upper()), whole_program=True)
+    if args.processes > 1:
+        ready()
+        return run_group(args, sys.argv[1:])
     controllers = [_made(cls, args) for cls in load(args.target)]
     admissions = [made(cls) for cls in load_admissions(args.target)]
     ready()  # from here on the log says what happens

@@ -80,7 +80,7 @@ def _container(packaging: Packaging) -> Json:
         "args": [
             "run",
             *packaging.target,
-            "--leader-election",
+            "--shards=auto" if packaging.shards else "--leader-election",
             f"--leader-election-id={packaging.lease}",
             f"--metrics-addr=:{METRICS_PORT}",
             *(["--install-crds"] if packaging.install_crds else []),

@@ -154,7 +154,9 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
             "rbac/role.yaml": made,
             "rbac/role-binding.yaml": _bindings(made, packaging),
         }
-    leases = lease_role(packaging.name, packaging.namespace, packaging.lease)
+    leases = lease_role(
+        packaging.name, packaging.namespace, packaging.lease, shards=packaging.shards
+    )
     found: dict[str, list[Json]] = {
         "rbac/service-account.yaml": [deploy.service_account(packaging)],
         "rbac/role.yaml": made,

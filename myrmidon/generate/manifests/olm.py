@@ -169,7 +169,8 @@ def _rights(controllers: Controllers, packaging: Packaging) -> dict[str, list[Js
     if packaging.metrics_auth:
         made.append(metrics_roles(packaging.name)[0])
     rules: list[Any] = [rule for role in made for rule in role["rules"]]
-    leases = lease_role(packaging.name, packaging.namespace, packaging.lease)["rules"]
+    shards, lease = packaging.shards, packaging.lease
+    leases = lease_role(packaging.name, packaging.namespace, lease, shards=shards)["rules"]
     return {
         "clusterPermissions": [{"serviceAccountName": packaging.name, "rules": rules}],
         "permissions": [{"serviceAccountName": packaging.name, "rules": leases}],

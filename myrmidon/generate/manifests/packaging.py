@@ -22,6 +22,8 @@ class Packaging:
     target: tuple[str, ...]
     """What ``myrmidon run`` gets as its arguments."""
     replicas: int = 1
+    shards: bool = False
+    """Whether all replicas work, each on its share of the objects; otherwise one of them leads."""
     cluster: str = ""
     """The remote cluster whose roles are wanted; empty for the program's own."""
     install_crds: bool = False

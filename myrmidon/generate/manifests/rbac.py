@@ -39,6 +39,7 @@ migrate stored objects (``--migrate-storage``)        list, patch       kinds wi
 record the progress and the end of that               get, patch        their definitions; /status
 lead                                                  create            leases
 renew and release the lease                           get, update       the one lease
+share the objects among replicas (``--shards``)       all but patch     leases of the namespace
 ====================================================  ================  ===========================
 
 Which of these acts there are is declared, or read in the code of the controller (``usage``).
@@ -243,9 +244,24 @@ def roles(controllers: Iterable[type[Controller[Any]]], name: str, cluster: str 
     return made
 
 
-def lease_role(name: str, namespace: str, lease: str) -> Json:
-    """The Role that lets replicas agree who leads.  A create cannot be limited to a name."""
+def lease_role(name: str, namespace: str, lease: str, *, shards: bool = False) -> Json:
+    """The Role that lets replicas agree who leads, or with ``shards`` who owns which objects.
+
+    A create cannot be limited to a name, and the Leases of members have names that are not known.
+    """
     group = kinds.LEASE.group
+    if shards:
+        verbs = ["get", "list", "watch", "create", "update", "delete"]
+        events = ["get", "create", "patch"]
+        return role_of(
+            "Role",
+            f"{name}-leader-election",
+            namespace,
+            [
+                {"apiGroups": [group], "resources": ["leases"], "verbs": verbs},
+                {"apiGroups": [""], "resources": ["events"], "verbs": events},
+            ],
+        )
     return role_of(
         "Role",
         f"{name}-leader-election",

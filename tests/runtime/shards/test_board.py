@@ -1,5 +1,6 @@
 """S1, S2 and S5 for any interleaving of members, their Leases, the shard map, faults and edits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -194,8 +195,8 @@ class ShardModel(RuleBasedStateMachine):
         if not board.has_map:
             self._sent(it, "loop", Request("create", written_map(MAP, "p", "uid"), now))
         elif missing := board.peers.missing(board.owners):
-            lease = placeholder(missing[0], {LABEL: "p"}, self.terms.lease_seconds)
-            self._sent(it, "loop", Request("recover", lease, now))
+            made = placeholder(missing[0], {LABEL: "p"}, self.terms.lease_seconds)
+            self._sent(it, "loop", Request("recover", made, now))
         elif others:
             payload = expelled(others[0], f"{self.now}.{it.name}")
             self._sent(it, "loop", Request("update", payload, now))
@@ -214,7 +215,7 @@ class ShardModel(RuleBasedStateMachine):
             return
         request = it.on_the_wire.pop(which % len(it.on_the_wire))
         request.is_done = True
-        actions = {
+        actions: dict[str, Callable[[Any], Any]] = {
             "get": self.store.leases.get,
             "create": self.store.create,
             "recover": self.store.recover,
