@@ -113,7 +113,8 @@ def _interruptions_at_writes(facts: Facts) -> Iterator[Plan]:
         if fact.kind in facts.events:
             yield _one(moment, do.gap(fact.kind, 45.0))
     changes = [do.user("delete", target) for target in facts.made]
-    changes += [do.user("edit", on, body) for what, on, body in facts.steps if what == "patch"]
+    if not facts.is_plain:
+        changes += [do.user("edit", on, body) for what, on, body in facts.steps if what == "patch"]
     for change in changes:
         yield from (_restart(moment, (change,), down=60.0) for moment in moments)
 

@@ -128,6 +128,8 @@ class Facts:
     made: dict[str, Json] = field(default_factory=dict)
     children: list[str] = field(default_factory=list)
     """The objects that controllers created, as ``Kind/namespace/name``."""
+    remaining: frozenset[str] = frozenset()
+    """In a run without faults: the objects that exist at the end, as ``Kind/namespace/name``."""
     is_plain: bool = False
     begun: dict[tuple[str, str], int] = field(default_factory=dict)
     """The summary of what controllers had made before the scenario's first edit."""

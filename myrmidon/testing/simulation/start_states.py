@@ -11,7 +11,8 @@ reference from there:
     the new process reads old lists, where the protocol allows it
 
 Prefixes of the writes are the crashes of ``enumeration``.  A start state is a plan like any other, so it
-shrinks, replays and counts only if it had an effect.
+shrinks, replays and counts only if it had an effect.  So only objects that exist at the end are chosen: a
+scenario that ends with a deletion has hardly any start states, and one without it has all of them.
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ _LASTS_SECONDS = 40.0
 def start_states(facts: Facts) -> Iterator[Plan]:
     """Return restarts after which a process meets a world that it did not leave so."""
     crash = PlannedFault(end(), do.crash("after", down=_DOWN_SECONDS))
-    children = facts.children[:CHILDREN_MAX]
+    children = _children(facts)
     for size in range(1, len(children) + 1):
         for chosen in combinations(children, size):
             missing = (PlannedFault(end(), do.monkey("delete", one)) for one in chosen)
@@ -47,11 +48,16 @@ def start_states(facts: Facts) -> Iterator[Plan]:
     yield from _taken_over(facts, crash)
 
 
+def _children(facts: Facts) -> list[str]:
+    """Return the children that exist at the end; a fault at another one has no effect."""
+    return [child for child in facts.children if child in facts.remaining][:CHILDREN_MAX]
+
+
 def _taken_over(facts: Facts, crash: PlannedFault) -> Iterator[Plan]:
     """Return restarts after which another client has taken hold of an object."""
     # A program that finds its children by their names alone may well leave foreign ones alone.
     hows = ("terminate",) if facts.is_plain else ("terminate", "occupy", "orphan")
-    for child in facts.children[:CHILDREN_MAX]:
+    for child in _children(facts):
         for how in hows:
             action = do.monkey(how, child, lasts=_LASTS_SECONDS)
             yield Plan((crash, PlannedFault(end(), action)))
@@ -59,6 +65,9 @@ def _taken_over(facts: Facts, crash: PlannedFault) -> Iterator[Plan]:
             unowned = do.monkey("occupy", child, lasts=_LASTS_SECONDS, number=1)
             yield Plan((crash, PlannedFault(end(), unowned)))
     for target in facts.made:
-        if target.partition("/")[0] in facts.kinds:
+        kind, _, name = target.partition("/")
+        if kind in facts.kinds and any(
+            place.startswith(f"{kind}/") and place.endswith(f"/{name}") for place in facts.remaining
+        ):
             for how in ("hold",) if facts.is_plain else ("hold", "garbage", "strip"):
                 yield Plan((crash, PlannedFault(end(), do.monkey(how, target))))

@@ -81,5 +81,5 @@ def _for_complete_clients(facts: Facts) -> Iterator[Plan]:
         for how in ("absent", "change"):
             yield one(write(1), do.crd(how, kind))
         yield one(end(), do.crd("drop", kind))
-    for child in facts.children[:1]:
+    for child in [one for one in facts.children if one in facts.remaining][:1]:
         yield one(end(), do.monkey("burst", child))

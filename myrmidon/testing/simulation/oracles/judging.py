@@ -43,6 +43,8 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
     result.summary = _with_externals(_summary(changes), run)
     result.facts = _facts(run, changes)
     result.facts.owners = _owners(objects)
+    if not run.plan.faults:
+        result.facts.remaining = frozenset(map(_place, objects))
     run.monitors.finish(run.loop.time())
     check_processes(run)
     check_watches(run)
@@ -72,6 +74,12 @@ def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds 
         check_orphans(run, changes, objects)
         check_rest(run, changes)
         check_idle_writes(run)
+
+
+def _place(obj: Json) -> str:
+    meta = obj["metadata"]
+    where = f"{meta['namespace']}/" if meta.get("namespace") else ""
+    return f"{obj['kind']}/{where}{meta['name']}"
 
 
 def _owners(objects: list[Json]) -> dict[str, list[str]]:
