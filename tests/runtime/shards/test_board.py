@@ -95,6 +95,8 @@ class Member:
     board: ShardBoard
     offset: float
     open: frozenset[int] = frozenset()
+    has_led: bool = False
+    has_ended: bool = False
     wants_to_stop: frozenset[int] = frozenset()
     waits_for: dict[str, Request] = field(default_factory=dict)
     on_the_wire: list[Request] = field(default_factory=list)
@@ -164,7 +166,7 @@ class ShardModel(RuleBasedStateMachine):
     def send_of_elector(self, who: int) -> None:
         """Decide about the own Lease, and send the request."""
         it = self.members[who % len(self.members)]
-        if "elector" in it.waits_for:
+        if "elector" in it.waits_for or self._has_ended(it):
             return
         now = self.clock(it)
         step = it.election.step(now, f"{self.now}.{it.name}")
@@ -181,14 +183,16 @@ class ShardModel(RuleBasedStateMachine):
     def send_of_loop(self, who: int) -> None:
         """List the Leases."""
         it = self.members[who % len(self.members)]
-        if "loop" not in it.waits_for:
+        if "loop" not in it.waits_for and not self._has_ended(it):
             self._sent(it, "loop", Request("list", None, self.clock(it)))
 
     @rule(who=WHO)
     def send_change(self, who: int) -> None:
         """Create or write the map, or expel a member."""
         it = self.members[who % len(self.members)]
-        if "loop" in it.waits_for or not it.election.leads(self.clock(it)):
+        if self._has_ended(it) or "loop" in it.waits_for:
+            return
+        if not it.election.leads(self.clock(it)):
             return
         now, board = self.clock(it), it.board
         others = [one for one in board.peers.expired(now) if one["metadata"]["name"] != it.name]
@@ -229,7 +233,7 @@ class ShardModel(RuleBasedStateMachine):
         """The response arrives."""
         it = self.members[who % len(self.members)]
         request = it.waits_for.get(task)
-        if request is None or not request.is_done:
+        if request is None or not request.is_done or self._has_ended(it):
             return
         del it.waits_for[task]
         if task == "elector":
@@ -243,7 +247,17 @@ class ShardModel(RuleBasedStateMachine):
                 it.board.wrote(request.answer, request.sent_at, self.clock(it))
             else:
                 it.board.peers.seen(request.answer, self.clock(it))
-        self._settle(it)
+        if not self._has_ended(it):
+            self._settle(it)
+
+    def _has_ended(self, it: Member) -> bool:
+        """Whether the process has ended, as it does when it has lost its Lease (``Elector.run``)."""
+        now = self.clock(it)
+        leads = it.election.leads(now)
+        it.has_led |= leads
+        if it.has_led and not leads and not it.election.is_in_doubt(now):
+            it.has_ended, it.open = True, frozenset()
+        return it.has_ended
 
     def _hear_elector(self, it: Member, request: Request) -> None:
         now, answer = self.clock(it), request.answer
@@ -271,7 +285,8 @@ class ShardModel(RuleBasedStateMachine):
     def drained(self, who: int) -> None:
         """The passes of the slices that should go to another member have ended (S5)."""
         it = self.members[who % len(self.members)]
-        it.open -= it.wants_to_stop
+        if not self._has_ended(it):
+            it.open -= it.wants_to_stop
 
     @rule(who=WHO, task=TASKS)
     def give_up(self, who: int, task: str) -> None:
