@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PURE_TESTS := tests/admission tests/api tests/generate tests/patch tests/sets tests/versions tests/fsm tests/mistakes tests/test_errors.py
-PURE := myrmidon/admission/*,myrmidon/errors/*,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/versions/*,myrmidon/fsm/*
+PURE := myrmidon/webhooks/admission/*,myrmidon/errors/*,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/webhooks/versions/*,myrmidon/fsm/*
 RUNNABLE := $(VENV)/.runnable
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Says what to do where venv or Python 3.11 is missing, as on a fresh Debian or macOS.

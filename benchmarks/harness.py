@@ -25,8 +25,8 @@ from typing import Any
 
 from examples.web_app.controller import WebApp, WebApps, WebAppSpec
 from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.testing import Harness
 from myrmidon.testing.harness.garbage import rare_collections
 

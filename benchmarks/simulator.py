@@ -26,7 +26,7 @@ from pydantic import Field
 from benchmarks.opcodes import Parts, by_part, count
 from myrmidon import Controller, Done, Model, OutputSet, Resource, Result, Status, kinds, state
 from myrmidon.api import Json
-from myrmidon.apiserver import memo
+from myrmidon.apiserver.handling import memo
 from myrmidon.testing.harness.clock import real_seconds
 from myrmidon.testing.harness.garbage import rare_collections
 from myrmidon.testing.simulation.enumeration import depth_one

@@ -37,9 +37,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from myrmidon.admission.declarations import defaults, validates
-    from myrmidon.admission.requests import AdmissionContext, AdmissionRequest
-    from myrmidon.admission.rules import Admission
     from myrmidon.api.objects import kinds
     from myrmidon.api.objects.conditions import Condition, ConditionValue
     from myrmidon.api.objects.refs import Kind, ObjectRef
@@ -84,11 +81,14 @@ if TYPE_CHECKING:
     from myrmidon.runtime.webhooks.options import WebhookOptions
     from myrmidon.sets.outputs.options import ApplyOptions
     from myrmidon.sets.outputs.output_set import OutputSet
+    from myrmidon.webhooks.admission.declarations import defaults, validates
+    from myrmidon.webhooks.admission.requests import AdmissionContext, AdmissionRequest
+    from myrmidon.webhooks.admission.rules import Admission
 
 _HOMES = {
-    "myrmidon.admission.declarations": ("defaults", "validates"),
-    "myrmidon.admission.requests": ("AdmissionContext", "AdmissionRequest"),
-    "myrmidon.admission.rules": ("Admission",),
+    "myrmidon.webhooks.admission.declarations": ("defaults", "validates"),
+    "myrmidon.webhooks.admission.requests": ("AdmissionContext", "AdmissionRequest"),
+    "myrmidon.webhooks.admission.rules": ("Admission",),
     "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
     "myrmidon.api.typed.markers": ("Column", "Rule", "Scale"),
     "myrmidon.api.typed.model": ("Model",),

@@ -4,9 +4,8 @@ The path of a request, from its bytes to the response::
 
     fronts         the only asyncio code: HTTP over sockets, or a transport in the same process
     server         ApiServer: the store, the registry, the users and the actors
-    handler        authenticates, authorizes, and finds the resource type of the path
-    memo           answers a write from memory that was answered before in the same circumstances
-    read_memo      the same for reads
+    handling       authenticates, authorizes, finds the resource type of the path; answers a request
+                   from memory that was answered before in the same circumstances
     verbs          create, update, delete, list, watch, patch, apply and the subresources
     discovery      paths that are not resources: discovery, OpenAPI, health
     admission      steps that may change a write or refuse it
@@ -17,9 +16,8 @@ The path of a request, from its bytes to the response::
 
 The packages that these use::
 
-    call           one request in progress, and the Core that all requests share
-    outcomes       the results of a request: a response, a watch, or a reason to wait
-    watches        an open watch, a cursor over the history of a resource
+    requests       one request in progress, the Core that all requests share, and the outcomes: a
+                   response, a watch, or a reason to wait
     store          the objects, their revisions and their history; CompactedError is the 410
     resources      common to all resource types: strategy, registry, metadata, tables
     auth           users, RBAC, impersonation
@@ -28,8 +26,7 @@ The packages that these use::
     schema         structural schemas: pruning, defaulting, validation; cel runs their rules
     catalog        recorded facts about the built-in kinds
     wire           content negotiation, YAML, protobuf
-    failures       Status responses; causes describe invalid fields; names holds the naming rules
-    environment    the clock, uids and random name suffixes, which are passed in
+    refusals       Status responses, the causes that describe invalid fields, the naming rules
     golang         where Go differs from Python: JSON, regular expressions, times, type names
 
 A request is answered synchronously, by plain functions.  If it cannot be answered at once, the

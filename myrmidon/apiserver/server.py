@@ -43,13 +43,13 @@ from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.signing import SigningKey, fixed_key
 from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, User
 from myrmidon.apiserver.builtin.resource_types import builtin_types
-from myrmidon.apiserver.call import AdmissionStep, Core, Draws
-from myrmidon.apiserver.environment import CountingEnvironment, Environment
-from myrmidon.apiserver.failures import internal
 from myrmidon.apiserver.golang import json as go_json
-from myrmidon.apiserver.handler import Handler
-from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
-from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question
+from myrmidon.apiserver.handling.handler import Handler
+from myrmidon.apiserver.handling.memo import SHARED, RequestMemo, is_usable
+from myrmidon.apiserver.refusals.failures import internal
+from myrmidon.apiserver.requests.call import AdmissionStep, Core, Draws
+from myrmidon.apiserver.requests.environment import CountingEnvironment, Environment
+from myrmidon.apiserver.requests.outcomes import ConversionQuestion, Outcome, Question
 from myrmidon.apiserver.resources.conversions import ReviewFunction
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.resources.start_objects import start_objects

@@ -3,17 +3,14 @@
 engine             which state runs next, and when a walk stops
 controller         the class that users write, and what is checked when it is defined
 context            what a state's function is given
-retry_limits       when retries are given up
-finalizers         how our finalizer is added and removed
 claims             controllers of claims, whose work happens in a composite object
-reconcile_request  the annotation that asks for a pass
-suspension         the label that stops all work on an object
 remote_clusters    which other clusters a controller uses
 machine/           ``@state``, its results ``Done``, ``Wait`` and ``Failed``, the graph of the edges
 declaration/       options, watches, channels, shapes of kinds, policies, permissions
 children/          names, readiness and rolling replacement of children; ready-made states
 external/          resources outside the cluster, and the ledger that survives a crash
-status/            the status that a pass leaves, where it is kept and how it is written
+status/            the status that a pass leaves, where it is kept, how it is written; retry limits
+metadata/          finalizers, requests for a pass and suspension, as the metadata of an object says
 misuse/            mistakes that Python would let through: forgotten awaits, classes for objects
 """
 

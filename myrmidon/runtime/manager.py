@@ -28,8 +28,6 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import declared_subjects
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
@@ -63,6 +61,8 @@ from myrmidon.runtime.startup.same_kind import check_apart, check_together, unkn
 from myrmidon.runtime.startup.storage_migration import keep_migrated
 from myrmidon.runtime.webhooks.dispatch import Handler
 from myrmidon.runtime.webhooks.process_webhooks import ProcessWebhooks, handlers_of
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import declared_subjects
 
 
 class Manager:

@@ -2,13 +2,11 @@
 
 planning           which request makes an output true; None if it holds already
 recreation         whether a refused change is worth a new object
-contested_fields   whether a field is written back and forth
-vanished_children  whether a child is created and deleted again and again
-stall_times        the limits that both have
 fingerprints       hashes of declared content
 object_set         a set of objects by kind, namespace and name
 outputs/           the OutputSet, its outputs and their options
 ownership/         owner references, adoption, release, removal of what is no longer declared
+stalls/            outputs that another client undoes after each write
 """
 
 from myrmidon.sets.object_set import ObjectSet

@@ -8,8 +8,8 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import UsageError
-from myrmidon.fsm.reconcile_request import REQUESTED_AT
-from myrmidon.fsm.suspension import SUSPEND
+from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT
+from myrmidon.fsm.metadata.suspension import SUSPEND
 from myrmidon.io.client import Client
 
 ACTIONS = ("patch", "delete", "suspend", "resume", "requeue")

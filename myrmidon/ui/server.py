@@ -31,14 +31,14 @@ from myrmidon.runtime.observability.trace import GONE_SECONDS_MAX
 from myrmidon.runtime.process.health import parse_address
 from myrmidon.ui.access import HEADERS, PageAccess
 from myrmidon.ui.actions import ACTIONS, act
-from myrmidon.ui.board import Board
-from myrmidon.ui.drawings import walked_edges
-from myrmidon.ui.markup import page
-from myrmidon.ui.object_page import missing, object_page
-from myrmidon.ui.overview import overview, phase_words
-from myrmidon.ui.recordings import recording_of
-from myrmidon.ui.sources import ManagerSource, PageObject, PageSource, walked_id
-from myrmidon.ui.stories import graph_of
+from myrmidon.ui.pages.board import Board
+from myrmidon.ui.pages.drawings import walked_edges
+from myrmidon.ui.pages.markup import page
+from myrmidon.ui.pages.object_page import missing, object_page
+from myrmidon.ui.pages.overview import overview, phase_words
+from myrmidon.ui.recording.recordings import recording_of
+from myrmidon.ui.recording.sources import ManagerSource, PageObject, PageSource, walked_id
+from myrmidon.ui.recording.stories import graph_of
 
 LOOK_SECONDS = 0.2
 VITALS_EVERY = 5  # looks

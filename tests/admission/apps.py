@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import Field
 
-from myrmidon.admission import Admission, AdmissionRequest, defaults, validates
 from myrmidon.api import Json, Model, Resource, Status, Unstructured
 from myrmidon.api.objects import kinds
+from myrmidon.webhooks.admission import Admission, AdmissionRequest, defaults, validates
 
 
 class AppSpec(Model):

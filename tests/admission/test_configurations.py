@@ -5,16 +5,16 @@ from datetime import timedelta
 import pytest
 from kubernetes_asyncio.client import V1Node, V1Pod
 
-from myrmidon.admission import Admission, validates
-from myrmidon.admission.configurations import (
+from myrmidon.api import Json
+from myrmidon.api.objects import kinds
+from myrmidon.errors import DefinitionError
+from myrmidon.webhooks.admission import Admission, validates
+from myrmidon.webhooks.admission.configurations import (
     configuration_kinds,
     configurations,
     label_selector,
 )
-from myrmidon.admission.webhooks import Subject, Webhook, webhooks_of
-from myrmidon.api import Json
-from myrmidon.api.objects import kinds
-from myrmidon.errors import DefinitionError
+from myrmidon.webhooks.admission.webhooks import Subject, Webhook, webhooks_of
 from tests.admission.apps import App, ConfigMapRules
 
 

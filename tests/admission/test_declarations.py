@@ -8,14 +8,14 @@ from typing import Any, Generic, TypeVar
 import pytest
 from kubernetes_asyncio.client import V1Pod
 
-from myrmidon.admission import Admission, AdmissionRequest, defaults, validates
-from myrmidon.admission.declarations import WebhookTerms, declaration_of
-from myrmidon.admission.webhooks import declared_subjects, webhooks_of
 from myrmidon.api import Model, Resource, Rule, Status, Unstructured
 from myrmidon.api.objects import kinds
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, Done, Manages, Reads, Result, state
 from myrmidon.sets import OutputSet
+from myrmidon.webhooks.admission import Admission, AdmissionRequest, defaults, validates
+from myrmidon.webhooks.admission.declarations import WebhookTerms, declaration_of
+from myrmidon.webhooks.admission.webhooks import declared_subjects, webhooks_of
 from tests.admission.apps import App, ConfigMapRules
 
 T = TypeVar("T")

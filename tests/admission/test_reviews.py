@@ -10,13 +10,19 @@ from hypothesis import strategies as st
 from kubernetes_asyncio.client import V1Pod
 from pydantic import BaseModel, model_validator
 
-from myrmidon.admission import Admission, AdmissionContext, AdmissionRequest, defaults, validates
-from myrmidon.admission.declarations import WebhookTerms
-from myrmidon.admission.reviews import Decision, budget_seconds, decide, timed_out
-from myrmidon.admission.webhooks import Webhook, webhooks_of
 from myrmidon.api import Json, Model, Resource, Status, Unstructured
 from myrmidon.api.objects import kinds
 from myrmidon.patch.json_patch import apply_json_patch
+from myrmidon.webhooks.admission import (
+    Admission,
+    AdmissionContext,
+    AdmissionRequest,
+    defaults,
+    validates,
+)
+from myrmidon.webhooks.admission.declarations import WebhookTerms
+from myrmidon.webhooks.admission.reviews import Decision, budget_seconds, decide, timed_out
+from myrmidon.webhooks.admission.webhooks import Webhook, webhooks_of
 from tests.admission.apps import App, AppSpec, ConfigMapRules, app, review
 
 COMPLETES, JUDGES = webhooks_of(App)

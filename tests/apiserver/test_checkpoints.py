@@ -2,7 +2,7 @@
 
 from myrmidon.api import Json
 from myrmidon.apiserver.actors import housekeepers
-from myrmidon.apiserver.environment import CountingEnvironment
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.auth.users import User
-from myrmidon.apiserver.environment import CountingEnvironment
-from myrmidon.apiserver.memo import RequestMemo
+from myrmidon.apiserver.handling.memo import RequestMemo
+from myrmidon.apiserver.requests.environment import CountingEnvironment
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.store import FIRST_REVISION
-from myrmidon.apiserver.watches import OpenWatch
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 SERVICES = "/api/v1/namespaces/default/services"

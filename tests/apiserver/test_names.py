@@ -2,8 +2,8 @@
 
 import pytest
 
-from myrmidon.apiserver import names
 from myrmidon.apiserver.cel.functions.formats import FORMATS
+from myrmidon.apiserver.refusals import names
 
 DOTS = "must not contain dots"
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.apiserver.environment import CountingEnvironment
-from myrmidon.apiserver.read_memo import SHARED_READS
+from myrmidon.apiserver.handling.read_memo import SHARED_READS
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

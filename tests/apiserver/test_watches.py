@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.requests.environment import CountingEnvironment
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -12,7 +12,7 @@ from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.commands import reconcile
 from myrmidon.cli.main import main
-from myrmidon.fsm.reconcile_request import REQUESTED_AT
+from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT
 from myrmidon.generate import crd
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock

@@ -23,7 +23,7 @@ from examples.database_claim.service import DatabaseService
 from examples.web_app.controller import InMemoryRegistry, WebApp, WebApps
 from myrmidon.api import HttpRequest
 from myrmidon.fsm import Controller
-from myrmidon.fsm.suspension import SUSPEND
+from myrmidon.fsm.metadata.suspension import SUSPEND
 from myrmidon.generate import crd, lease_role, roles
 from myrmidon.testing.faults.transport import Fault, Lose
 from myrmidon.testing.harness.recording import RecordingTransport

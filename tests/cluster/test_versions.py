@@ -21,7 +21,7 @@ from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.startup.storage_migration import StorageMigrator
-from myrmidon.versions import Converter
+from myrmidon.webhooks.versions import Converter
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.conversion_webhook import ConversionWebhook, conversion_webhook
 from tests.cluster.twins import Ask, Twins

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Verb
-from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
+from myrmidon.fsm.metadata.finalizers import add_finalizer, remove_finalizer
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 from tests.fsm.things import KIND
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.fsm.reconcile_request import REQUESTED_AT, is_handled, revision_of, token_of
+from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT, is_handled, revision_of, token_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ControllerOptions, Failed
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.machine.next_pass import Attempt
-from myrmidon.fsm.retry_limits import (
+from myrmidon.fsm.status.retry_limits import (
     RetryLimits,
     Series,
     attempt_fields,

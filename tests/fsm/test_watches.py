@@ -25,7 +25,7 @@ from myrmidon.fsm import (
     labels_changed,
 )
 from myrmidon.fsm.declaration.watches import takes_lookup
-from myrmidon.fsm.suspension import is_suspended
+from myrmidon.fsm.metadata.suspension import is_suspended
 from tests.fsm.things import Thing, ThingSpec, define, marked
 from tests.strategies import documents, values
 

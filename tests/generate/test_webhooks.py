@@ -21,13 +21,13 @@ from myrmidon import (
     state,
     validates,
 )
-from myrmidon.admission.webhooks import Webhook, webhooks_of
 from myrmidon.api import Json
 from myrmidon.generate import Packaging
 from myrmidon.generate.manifests.layout import manifest_files
 from myrmidon.generate.manifests.olm import bundle
 from myrmidon.generate.manifests.webhooks import webhook_roles
 from myrmidon.generate.schema.python_only import python_only
+from myrmidon.webhooks.admission.webhooks import Webhook, webhooks_of
 from tests.admission.apps import App, ConfigMapRules
 from tests.generate.test_helm import AS_GENERATED, generated, installed
 

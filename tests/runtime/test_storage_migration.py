@@ -24,8 +24,8 @@ from myrmidon.runtime.startup.storage_migration import (
     keep_migrated,
 )
 from myrmidon.testing import Harness, run
-from myrmidon.versions import Converter
-from myrmidon.versions.migration import PROGRESS
+from myrmidon.webhooks.versions import Converter
+from myrmidon.webhooks.versions.migration import PROGRESS
 from tests.testing.harness.test_versions import Apps
 from tests.versions.apps import GROUP, App, AppV1Beta1, spoke
 

@@ -12,7 +12,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
-from myrmidon.fsm.reconcile_request import REQUESTED_AT
+from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, Lose, Status
 from tests.runtime.things import Thing, Things, config_map, thing

@@ -8,7 +8,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.managed_fields import managers_of, wrote
-from myrmidon.sets.contested_fields import ContestedFields, Stalls, changed_fields, field_text
+from myrmidon.sets.stalls.contested_fields import (
+    ContestedFields,
+    Stalls,
+    changed_fields,
+    field_text,
+)
 from tests.sets.outputs import SPECS
 
 MINUTE, HOUR = 60.0, 3600.0

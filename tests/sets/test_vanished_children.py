@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from myrmidon.sets import vanished_children
-from myrmidon.sets.vanished_children import CHILD, Vanishing
+from myrmidon.sets.stalls import vanished_children
+from myrmidon.sets.stalls.vanished_children import CHILD, Vanishing
 
 MINUTE, HOUR = 60.0, 3600.0
 

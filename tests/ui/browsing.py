@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from myrmidon.io.timers.clock import LoopClock
+from myrmidon.ui.recording.sources import PageSource
 from myrmidon.ui.server import LivePage, serve_page
-from myrmidon.ui.sources import PageSource
 from tests.ui.live_pages import WEB_APP, Shown, shown
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

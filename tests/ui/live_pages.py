@@ -7,8 +7,8 @@ from pathlib import Path
 
 from myrmidon.cli.local.workbench import Workbench
 from myrmidon.io.timers.clock import LoopClock
+from myrmidon.ui.recording.sources import ManagerSource
 from myrmidon.ui.server import LivePage, serve_page
-from myrmidon.ui.sources import ManagerSource
 
 WEB_APP = str(Path(__file__).parents[2] / "examples" / "web_app")
 SECONDS_MAX = 30.0

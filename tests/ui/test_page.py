@@ -28,15 +28,15 @@ from myrmidon.runtime.observability.pass_record import PassRecord
 from myrmidon.runtime.observability.recorder import Recorder
 from myrmidon.runtime.observability.snapshot import Wrote
 from myrmidon.ui.access import HEADERS, PageAccess
-from myrmidon.ui.board import Board
-from myrmidon.ui.cause_texts import cause_text
-from myrmidon.ui.drawings import walked_edges
-from myrmidon.ui.history_view import rows_at
-from myrmidon.ui.markup import Markup, tag
-from myrmidon.ui.recordings import RecordedSource, read_recording
-from myrmidon.ui.simulations import simulation_page
-from myrmidon.ui.sources import PageObject
-from myrmidon.ui.stories import VALUE_MAX, differences, graph_of, machine_of
+from myrmidon.ui.pages.board import Board
+from myrmidon.ui.pages.drawings import walked_edges
+from myrmidon.ui.pages.history_view import rows_at
+from myrmidon.ui.pages.markup import Markup, tag
+from myrmidon.ui.pages.simulations import simulation_page
+from myrmidon.ui.recording.cause_texts import cause_text
+from myrmidon.ui.recording.recordings import RecordedSource, read_recording
+from myrmidon.ui.recording.sources import PageObject
+from myrmidon.ui.recording.stories import VALUE_MAX, differences, graph_of, machine_of
 from tests.ui.live_pages import Shown, shown
 
 KIND = Kind("demo.myrmidon.dev", "v1", "WebApp", "webapps")

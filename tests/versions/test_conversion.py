@@ -10,8 +10,8 @@ from pydantic import Field
 from myrmidon import Model, Resource, Status
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import ConversionError
-from myrmidon.versions import convert, versions_of
-from myrmidon.versions.conversion import FIELDS_OF
+from myrmidon.webhooks.versions import convert, versions_of
+from myrmidon.webhooks.versions.conversion import FIELDS_OF
 from tests.versions.apps import GROUP, App, AppSpec, AppV1Beta1, OldAppSpec, Port, hub, spoke
 
 OF_V1, OF_V1BETA1 = f"{FIELDS_OF}v1", f"{FIELDS_OF}v1beta1"

@@ -8,7 +8,7 @@ import pytest
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
 from myrmidon.generate.schema.definitions import crd
-from myrmidon.versions.migration import (
+from myrmidon.webhooks.versions.migration import (
     PROGRESS,
     MigrationProgress,
     finishing_patch,

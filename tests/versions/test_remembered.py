@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from myrmidon.api.typed.markers import ListMap
 from myrmidon.api.values.equality import same
-from myrmidon.versions.list_keys import FieldsShape, ListShape, MapShape, Shape, inside
-from myrmidon.versions.remembered import lost_paths, put_back, read_memory, remember, write_memory
+from myrmidon.webhooks.versions.list_keys import FieldsShape, ListShape, MapShape, Shape, inside
+from myrmidon.webhooks.versions.remembered import (
+    lost_paths,
+    put_back,
+    read_memory,
+    remember,
+    write_memory,
+)
 from tests.versions.apps import AppSpec, Port
 
 SCALARS = st.one_of(

@@ -6,8 +6,8 @@ import pytest
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import ConversionError
-from myrmidon.versions import Converter
-from myrmidon.versions.placeholders import PREFIX
+from myrmidon.webhooks.versions import Converter
+from myrmidon.webhooks.versions.placeholders import PREFIX
 from tests.versions.apps import GROUP, App, hub, spoke
 
 V1, V1BETA1 = f"{GROUP}/v1", f"{GROUP}/v1beta1"

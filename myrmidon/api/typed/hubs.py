@@ -12,7 +12,7 @@ Two spokes are converted into each other by way of the hub, so n versions need 2
 class statement of a spoke registers it with its hub (``Definition.versions``): the module of the spoke
 must be imported wherever definitions are generated or objects are converted.
 
-This module checks the class statement.  ``myrmidon.versions`` converts objects.
+This module checks the class statement.  ``myrmidon.webhooks.versions`` converts objects.
 """
 
 from collections.abc import Mapping

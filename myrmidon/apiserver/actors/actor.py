@@ -12,7 +12,7 @@ from typing import Protocol
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.auth.users import User
-from myrmidon.apiserver.call import Core
+from myrmidon.apiserver.requests.call import Core
 from myrmidon.apiserver.store import ObjectStore, StoredChange
 
 

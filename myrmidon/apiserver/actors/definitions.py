@@ -20,7 +20,7 @@ from myrmidon.api.values.equality import identical
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
-from myrmidon.apiserver.call import Core
+from myrmidon.apiserver.requests.call import Core
 from myrmidon.apiserver.resources.conditions import is_true, with_condition
 from myrmidon.apiserver.store import Record, StoredChange
 

@@ -2,7 +2,7 @@
 
 from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.apiserver.builtin.definitions import CRDS
-from myrmidon.apiserver.call import PendingWrite
+from myrmidon.apiserver.requests.call import PendingWrite
 
 
 class DefinitionGuard:

@@ -16,8 +16,8 @@ from myrmidon.apiserver.builtin.quotas.pod_resources import (
     pod_resources,
 )
 from myrmidon.apiserver.builtin.quotas.usage import CLAIMS, PODS
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import forbidden_object
+from myrmidon.apiserver.refusals.failures import forbidden_object
+from myrmidon.apiserver.requests.call import PendingWrite
 
 LIMIT_RANGES = "limitranges"
 _LIMITED = frozenset({PODS, CLAIMS})

@@ -15,8 +15,8 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json, labels_of
 from myrmidon.api.requests.selectors import Requirement, Selector
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import not_found
+from myrmidon.apiserver.refusals.failures import not_found
+from myrmidon.apiserver.requests.call import PendingWrite
 from myrmidon.apiserver.resources.registry import ResourceType
 
 GROUP = "admissionregistration.k8s.io"

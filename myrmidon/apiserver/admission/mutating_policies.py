@@ -16,12 +16,12 @@ from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.policy_hooks import PolicyHook, policy_hooks
 from myrmidon.apiserver.admission.reinvocation import reinvocations
 from myrmidon.apiserver.admission.views import redecoded, seen, unseen
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import Failure, StatusCause, internal_error
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.listing import ShapeError
 from myrmidon.apiserver.fields.merging import merge
 from myrmidon.apiserver.fields.shapes import Shape, shape_of
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause, internal_error
+from myrmidon.apiserver.requests.call import PendingWrite
 from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 

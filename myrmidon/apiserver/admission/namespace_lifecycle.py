@@ -1,8 +1,8 @@
 """Refuse objects in missing or terminating namespaces, and the deletion of system namespaces."""
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import Failure, StatusCause, not_found
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause, not_found
+from myrmidon.apiserver.requests.call import PendingWrite
 
 _PROTECTED = frozenset({"default", "kube-system", "kube-public"})
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from myrmidon.api.objects.accessors import Json, labels_of
 from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.admission.matching import GROUP, is_exempt, policy_match, selector
-from myrmidon.apiserver.call import PendingWrite
+from myrmidon.apiserver.requests.call import PendingWrite
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.registry import ResourceType
 

@@ -18,7 +18,6 @@ from myrmidon.apiserver.admission.conditions import (
 )
 from myrmidon.apiserver.admission.policy_hooks import PolicyHook
 from myrmidon.apiserver.admission.views import namespace_of, scope_of
-from myrmidon.apiserver.call import PendingWrite
 from myrmidon.apiserver.cel import CelCostError, CelError
 from myrmidon.apiserver.cel.admission_program import (
     BOOLEAN,
@@ -35,6 +34,7 @@ from myrmidon.apiserver.cel.admission_program import (
 )
 from myrmidon.apiserver.cel.types import Type
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.requests.call import PendingWrite
 
 _POLICIES_MAX = 256
 

@@ -16,8 +16,8 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.auth.rbac import GROUP, RoleAuthorizer
 from myrmidon.apiserver.auth.users import MASTERS, Attributes, User
-from myrmidon.apiserver.call import Call, PendingWrite
-from myrmidon.apiserver.failures import Failure, not_found
+from myrmidon.apiserver.refusals.failures import Failure, not_found
+from myrmidon.apiserver.requests.call import Call, PendingWrite
 
 _FIELDS = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 _PRINTED = ("APIGroups", "Resources", "NonResourceURLs", "ResourceNames", "Verbs")

@@ -9,7 +9,7 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
-from myrmidon.apiserver.call import PendingWrite
+from myrmidon.apiserver.requests.call import PendingWrite
 
 
 class Reinvocations:

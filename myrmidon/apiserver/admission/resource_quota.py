@@ -23,8 +23,8 @@ from myrmidon.apiserver.builtin.quotas.usage import (
     unspecified,
     usage,
 )
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import Failure, forbidden_object
+from myrmidon.apiserver.refusals.failures import Failure, forbidden_object
+from myrmidon.apiserver.requests.call import PendingWrite
 from myrmidon.apiserver.store import Record
 
 QUOTAS = "resourcequotas"

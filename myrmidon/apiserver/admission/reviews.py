@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
-from myrmidon.apiserver.call import PendingWrite
 from myrmidon.apiserver.golang.text import quote
 from myrmidon.apiserver.golang.types import json_kind
+from myrmidon.apiserver.requests.call import PendingWrite
 from myrmidon.apiserver.resources.registry import ResourceType
 
 GROUP, KIND = "admission.k8s.io", "AdmissionReview"

@@ -5,7 +5,7 @@ A step is a plain object without I/O (``AdmissionStep``).  A step that needs a w
 """
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import PendingWrite
+from myrmidon.apiserver.requests.call import PendingWrite
 
 
 def run_mutating(admission: PendingWrite) -> Json | None:

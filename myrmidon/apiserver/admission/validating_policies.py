@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.policy_hooks import PolicyHook, policy_hooks
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import Failure, StatusCause
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause
+from myrmidon.apiserver.requests.call import PendingWrite
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.admission.policy_programs import (

@@ -12,8 +12,8 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.reviews import review_request
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.users import AUTHENTICATED, Attributes, User
-from myrmidon.apiserver.call import PendingWrite
-from myrmidon.apiserver.failures import not_found
+from myrmidon.apiserver.refusals.failures import not_found
+from myrmidon.apiserver.requests.call import PendingWrite
 from myrmidon.apiserver.resources.registry import ResourceType
 
 if TYPE_CHECKING:

@@ -33,11 +33,11 @@ from myrmidon.apiserver.admission.reviews import (
 )
 from myrmidon.apiserver.admission.services import resolve
 from myrmidon.apiserver.admission.views import redecoded, scope_of, seen, unseen
-from myrmidon.apiserver.call import PendingWrite, WebhookNeeded
-from myrmidon.apiserver.failures import Failure, bad_request, internal_error
 from myrmidon.apiserver.golang.json import decode
 from myrmidon.apiserver.golang.text import quote
 from myrmidon.apiserver.golang.types import json_kind
+from myrmidon.apiserver.refusals.failures import Failure, bad_request, internal_error
+from myrmidon.apiserver.requests.call import PendingWrite, WebhookNeeded
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch

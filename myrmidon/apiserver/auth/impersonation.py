@@ -17,7 +17,7 @@ from myrmidon.apiserver.auth.users import (
     User,
     forbidden,
 )
-from myrmidon.apiserver.failures import bad_request
+from myrmidon.apiserver.refusals.failures import bad_request
 
 _NAME, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
 _ACCOUNT = "system:serviceaccount:"

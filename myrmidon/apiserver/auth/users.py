@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from myrmidon.apiserver.failures import Failure
+from myrmidon.apiserver.refusals.failures import Failure
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 MASTERS = "system:masters"

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin import conversion, field_selectors, preparing, validation
 from myrmidon.apiserver.builtin.decoding import decode, empty, forget_empty
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
@@ -13,7 +12,8 @@ from myrmidon.apiserver.builtin.scalars import DecodingError
 from myrmidon.apiserver.builtin.validation import CreateRule
 from myrmidon.apiserver.catalog.resources import BuiltinResource
 from myrmidon.apiserver.catalog.types import GoType, schema_of
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import names
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.resources.generation import grow_generation, start_generation
 from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
 

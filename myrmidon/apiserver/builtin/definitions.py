@@ -5,7 +5,7 @@ The validation is imported when the first definition is written, because most se
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.strategy import KindStrategy
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.resources.conditions import with_condition
 
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"

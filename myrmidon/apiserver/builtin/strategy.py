@@ -5,11 +5,11 @@ from functools import cached_property
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
 from myrmidon.apiserver.builtin.warnings import warnings_of
-from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.blanks import blank_of
 from myrmidon.apiserver.fields.resets import builtin_reset_fields
 from myrmidon.apiserver.fields.versions import ResetFields
+from myrmidon.apiserver.refusals.causes import invalid
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.resources.strategy import Decoded
 from myrmidon.apiserver.resources.tables import Layout

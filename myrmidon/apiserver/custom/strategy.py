@@ -13,12 +13,12 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
-from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.custom.printer_columns import CustomLayout
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.resets import custom_reset_fields
 from myrmidon.apiserver.fields.versions import ResetFields
 from myrmidon.apiserver.golang.types import go_type
+from myrmidon.apiserver.refusals.causes import invalid
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.resources.generation import (
     generation_of,
     grow_generation,

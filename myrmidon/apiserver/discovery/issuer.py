@@ -6,8 +6,8 @@ A program outside the cluster verifies a token with them, without asking the ser
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.account_tokens import ISSUER, AccountTokens
 from myrmidon.apiserver.auth.signing import ALGORITHM
-from myrmidon.apiserver.failures import method_not_allowed
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.refusals.failures import method_not_allowed
 
 _CONFIGURATION, _KEYS = "/.well-known/openid-configuration", "/openid/v1/jwks"
 PATHS = frozenset({_CONFIGURATION, _KEYS})

@@ -11,8 +11,8 @@ from myrmidon.apiserver.auth.account_tokens import AccountTokens
 from myrmidon.apiserver.catalog.resources import version_document
 from myrmidon.apiserver.discovery import groups, health, issuer
 from myrmidon.apiserver.discovery.metrics import metrics
-from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.refusals.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.store import ObjectStore
 from myrmidon.apiserver.wire.negotiation import ACCEPTED, PLAIN, Form, not_acceptable, render

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import same
 from myrmidon.api.values.timestamps import write_time
-from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.conflicts import ApplyConflict, conflicts_of
@@ -34,6 +33,7 @@ from myrmidon.apiserver.fields.updating import (
     updated,
 )
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, Versions
+from myrmidon.apiserver.refusals.failures import Failure
 
 _BEFORE = "before-first-apply"
 

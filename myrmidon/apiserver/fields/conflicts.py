@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from myrmidon.apiserver.failures import Failure, StatusCause
 from myrmidon.apiserver.fields import elements
 from myrmidon.apiserver.fields.elements import Path
 from myrmidon.apiserver.fields.entries import FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import FieldSet
 from myrmidon.apiserver.fields.updating import Changes
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause
 
 
 class Conflict(NamedTuple):

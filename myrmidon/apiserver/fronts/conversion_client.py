@@ -2,8 +2,8 @@
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.services import resolve
-from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fronts.webhook_client import ask
+from myrmidon.apiserver.refusals.failures import Failure
 from myrmidon.apiserver.resources.conversions import (
     SECONDS_MAX,
     ConversionNeeded,

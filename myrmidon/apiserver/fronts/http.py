@@ -18,7 +18,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fronts.http_parser import (
     Incoming,
     ProtocolError,
@@ -29,10 +28,11 @@ from myrmidon.apiserver.fronts.http_parser import (
 from myrmidon.apiserver.fronts.http_responses import AuditIds, encoded, watch_head
 from myrmidon.apiserver.fronts.waiting import Tending, answer, settle, stream_watch
 from myrmidon.apiserver.golang import json as go_json
-from myrmidon.apiserver.outcomes import Outcome
+from myrmidon.apiserver.refusals.failures import Failure
+from myrmidon.apiserver.requests.outcomes import Outcome
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed
-from myrmidon.apiserver.watches import OpenWatch
 
 _log = logging.getLogger(__name__)
 _WAITING_MAX = 64  # queued requests per connection

@@ -11,7 +11,7 @@ import zlib
 from http import HTTPStatus
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.apiserver.watches import OpenWatch
+from myrmidon.apiserver.requests.watches import OpenWatch
 
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.apiserver.auth.users import User
-from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.fronts.waiting import Answered, stream_watch
 from myrmidon.apiserver.fronts.waiting import answer as answer_eventually
+from myrmidon.apiserver.requests.call import Draws
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 
 
 class LocalTransport:

@@ -17,11 +17,11 @@ from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.conversion_client import ask_to_convert
 from myrmidon.apiserver.fronts.webhook_client import ask
-from myrmidon.apiserver.outcomes import ConversionQuestion, Outcome, Question, WaitFor
+from myrmidon.apiserver.requests.outcomes import ConversionQuestion, Outcome, Question, WaitFor
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.resources.conversions import ConversionNeeded
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed
-from myrmidon.apiserver.watches import OpenWatch
 
 _log = logging.getLogger(__name__)
 BOOKMARK_SECONDS = 60.0

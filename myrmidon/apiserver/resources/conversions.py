@@ -19,10 +19,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple, TypeAlias
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.failures import Failure, StatusCause
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.text import quote
 from myrmidon.apiserver.golang.types import go_type
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause
 from myrmidon.apiserver.resources.metadata import annotation_causes, label_causes
 from myrmidon.apiserver.schema.defaulting import copy_json
 

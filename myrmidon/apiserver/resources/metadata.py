@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import names
-from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, required, too_long
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import names
+from myrmidon.apiserver.refusals.causes import IMMUTABLE, forbidden, invalid, required, too_long
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import names
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields
+from myrmidon.apiserver.refusals import names
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.resources.tables import Layout
 from myrmidon.apiserver.schema_node import Schema
 

@@ -6,8 +6,8 @@ An embedded object has an apiVersion, a kind and metadata, with the rules of any
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes, names
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta
 from myrmidon.apiserver.schema.trails import Trail, trail_to
 from myrmidon.apiserver.schema_node import Schema

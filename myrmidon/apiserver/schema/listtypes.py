@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang import text as go_text
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.trails import Trail, trail_to
 from myrmidon.apiserver.schema_node import Schema
 

@@ -8,9 +8,9 @@ dropped because the value has not changed (``ratcheting``).
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang import text as go_text
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 # Stands for an old value if there is none to compare with.
 UNCORRELATED: Final[Any] = object()

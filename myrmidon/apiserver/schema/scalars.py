@@ -11,9 +11,9 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
-from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
 from myrmidon.apiserver.golang.regex import compile_pattern
+from myrmidon.apiserver.refusals import causes
 from myrmidon.apiserver.schema import formats, problems
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.embedded import check_embedded
 from myrmidon.apiserver.schema.listtypes import check_lists
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Report

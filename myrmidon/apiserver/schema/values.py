@@ -12,8 +12,8 @@ server reports the errors of the alternative that passed most checks.
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
+from myrmidon.apiserver.refusals import causes
 from myrmidon.apiserver.schema import problems, scalars
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Problem, Report
 from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of, map_keys

@@ -9,14 +9,14 @@ import re
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import required
-from myrmidon.apiserver.failures import bad_request, conflict, internal
 from myrmidon.apiserver.fields import after_apply
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.refusals.causes import required
+from myrmidon.apiserver.refusals.failures import bad_request, conflict, internal
+from myrmidon.apiserver.requests.call import Call
+from myrmidon.apiserver.requests.routing import is_true
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.strategy import DecodeError
-from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs.bodies import check_fields, duplicate_fields, read_body

@@ -12,10 +12,10 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.types import json_kind
+from myrmidon.apiserver.refusals.failures import Failure, bad_request, unsupported_media_type
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.wire import protobuf
 from myrmidon.apiserver.wire.yaml import YamlSyntaxError, parse_yaml

@@ -7,8 +7,8 @@ response is a 501 with the reason.
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpResponse
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Failure, bad_request
+from myrmidon.apiserver.refusals.failures import Failure, bad_request
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.resources import representation
 
 _TEXT = (("content-type", "text/plain"),)

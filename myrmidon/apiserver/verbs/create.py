@@ -9,9 +9,9 @@ from copy import copy
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Call, PendingWrite
-from myrmidon.apiserver.failures import already_exists, bad_request, internal
 from myrmidon.apiserver.golang.json import DepthError, settle_numbers
+from myrmidon.apiserver.refusals.failures import already_exists, bad_request, internal
+from myrmidon.apiserver.requests.call import Call, PendingWrite
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata
 from myrmidon.apiserver.resources.registry import ResourceType

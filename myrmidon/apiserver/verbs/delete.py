@@ -13,14 +13,14 @@ from typing import Any
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Call, PendingWrite
-from myrmidon.apiserver.causes import invalid, not_supported
-from myrmidon.apiserver.failures import bad_request, conflict
-from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.refusals.causes import invalid, not_supported
+from myrmidon.apiserver.refusals.failures import bad_request, conflict
+from myrmidon.apiserver.requests.call import Call, PendingWrite
+from myrmidon.apiserver.requests.outcomes import WaitFor
+from myrmidon.apiserver.requests.routing import is_true
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.resources.strategy import Strategy
-from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs.bodies import parse, read_body, read_object_type
 from myrmidon.apiserver.verbs.create import commit

@@ -7,10 +7,15 @@ servers never get one.
 from collections.abc import Callable, Iterable, Mapping
 
 from myrmidon.api.requests.transport import HttpResponse
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Failure, internal, method_not_allowed, verb_not_supported
 from myrmidon.apiserver.golang import json as go_json
-from myrmidon.apiserver.outcomes import Outcome, WaitFor
+from myrmidon.apiserver.refusals.failures import (
+    Failure,
+    internal,
+    method_not_allowed,
+    verb_not_supported,
+)
+from myrmidon.apiserver.requests.call import Call
+from myrmidon.apiserver.requests.outcomes import Outcome, WaitFor
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs.create import create

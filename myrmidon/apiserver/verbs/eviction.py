@@ -10,8 +10,8 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json, generation_of, labels_of, name_of, namespace_of
 from myrmidon.apiserver.builtin.validation.common import selects
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Failure, StatusCause, internal
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause, internal
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.conditions import is_true
 from myrmidon.apiserver.store import Record

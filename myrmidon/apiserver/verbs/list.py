@@ -15,11 +15,11 @@ from itertools import islice
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.shard_selectors import ShardRange, write_shard_selector
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import forbidden, not_supported
-from myrmidon.apiserver.failures import Failure, StatusCause, bad_request
 from myrmidon.apiserver.golang import json as go_json
-from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.refusals.causes import forbidden, not_supported
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause, bad_request
+from myrmidon.apiserver.requests.call import Call
+from myrmidon.apiserver.requests.outcomes import WaitFor
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.selection import Selection
 from myrmidon.apiserver.store import CompactedError, Record

@@ -1,11 +1,11 @@
 """Update ``metadata.managedFields`` in a create, update or patch (see ``fields`` for the rules)."""
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import Versions, after_update
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.listing import ShapeError
+from myrmidon.apiserver.refusals.failures import Failure
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.schema_node import Schema
 
 _MANAGER_MAX = 128

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import invalid, not_supported, too_long
-from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, invalid_object
 from myrmidon.apiserver.golang.numbers import read_int
+from myrmidon.apiserver.refusals.causes import invalid, not_supported, too_long
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause, bad_request, invalid_object
+from myrmidon.apiserver.requests.call import Call
 
 FIELD_MANAGER_MAX = 128
 _VALIDATIONS = ("Ignore", "Warn", "Strict")

@@ -4,9 +4,9 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import split_api_version
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import forbidden
-from myrmidon.apiserver.failures import bad_request, internal_error
+from myrmidon.apiserver.refusals.causes import forbidden
+from myrmidon.apiserver.refusals.failures import bad_request, internal_error
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.schema.defaulting import copy_json

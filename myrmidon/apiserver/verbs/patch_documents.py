@@ -9,11 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, internal, invalid_object
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.patches.merge import merge_as_server
 from myrmidon.apiserver.patches.strategic import StrategicPatchError, strategic_merge
+from myrmidon.apiserver.refusals.failures import (
+    Failure,
+    StatusCause,
+    bad_request,
+    internal,
+    invalid_object,
+)
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.schema_node import Schema
 from myrmidon.apiserver.verbs.bodies import check_fields, duplicate_fields, media_type, read_body
 from myrmidon.patch.json_patch import OPERATIONS_MAX, JsonPatchError, apply_json_patch

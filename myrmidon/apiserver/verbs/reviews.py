@@ -6,9 +6,9 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.account_tokens import ISSUER, TokenError
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.users import Attributes, User
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, invalid_object
+from myrmidon.apiserver.refusals.causes import invalid
+from myrmidon.apiserver.refusals.failures import Failure, StatusCause, bad_request, invalid_object
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.verbs import managed_fields
 from myrmidon.apiserver.verbs.bodies import decode_fields, read_object
 from myrmidon.apiserver.verbs.options import read_write_options

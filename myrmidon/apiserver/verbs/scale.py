@@ -15,16 +15,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.admission.steps import run_mutating
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
-from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.catalog.types import schema_of
-from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import (
-    Failure,
-    bad_request,
-    internal,
-    internal_error,
-    invalid_object,
-)
 from myrmidon.apiserver.fields import (
     Path,
     Versions,
@@ -33,10 +24,19 @@ from myrmidon.apiserver.fields import (
     from_scale,
     to_scale,
 )
+from myrmidon.apiserver.refusals.causes import invalid
+from myrmidon.apiserver.refusals.failures import (
+    Failure,
+    bad_request,
+    internal,
+    internal_error,
+    invalid_object,
+)
+from myrmidon.apiserver.requests.call import Call, PendingWrite
+from myrmidon.apiserver.requests.routing import is_true
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import validate_contents
 from myrmidon.apiserver.resources.registry import ScalePaths
-from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs.apply import read_configuration

@@ -3,10 +3,10 @@
 import re
 
 from myrmidon.api.requests.selectors import Requirement, Selector, parse_selector
-from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin.field_selectors import unsupported
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import bad_request
+from myrmidon.apiserver.refusals import names
+from myrmidon.apiserver.refusals.failures import bad_request
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.resources.selection import EVERYTHING, FieldTerm, Selection
 from myrmidon.apiserver.verbs.shard_selectors import read_shards

@@ -9,10 +9,10 @@ A server without the feature gate ShardedListAndWatch ignores the parameter, wha
 from typing import NoReturn
 
 from myrmidon.api.requests.shard_selectors import ShardField, ShardRange
-from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.cel import ast
-from myrmidon.apiserver.failures import internal
 from myrmidon.apiserver.golang.text import quote
+from myrmidon.apiserver.refusals.failures import internal
+from myrmidon.apiserver.requests.call import Call
 
 FEATURE_GATE = "ShardedListAndWatch"
 _DIGITS, _DIGITS_OF_END = 16, 17

@@ -11,17 +11,17 @@ from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.auth.account_tokens import BOUND, ISSUER
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
-from myrmidon.apiserver.call import Call, PendingWrite
 from myrmidon.apiserver.catalog.types import schema_of
-from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import (
+from myrmidon.apiserver.golang.text import quote
+from myrmidon.apiserver.refusals.causes import invalid
+from myrmidon.apiserver.refusals.failures import (
     bad_request,
     conflict,
     internal,
     invalid_object,
     not_found,
 )
-from myrmidon.apiserver.golang.text import quote
+from myrmidon.apiserver.requests.call import Call, PendingWrite
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.verbs.bodies import read_object

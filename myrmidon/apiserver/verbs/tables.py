@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import get_args
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.refusals.failures import bad_request
+from myrmidon.apiserver.requests.call import Call
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.resources.tables import BlankLayout, Include, ScaleLayout, table

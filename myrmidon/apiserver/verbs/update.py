@@ -13,9 +13,9 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
 from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
-from myrmidon.apiserver.call import Call, PendingWrite
-from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.refusals.causes import invalid
+from myrmidon.apiserver.refusals.failures import Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.requests.call import Call, PendingWrite
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata_update
 from myrmidon.apiserver.store import Record

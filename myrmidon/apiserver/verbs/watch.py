@@ -5,19 +5,19 @@ objects; with one, after that revision.  ``sendInitialEvents`` decides explicitl
 bookmark ends the initial events if bookmarks are allowed.
 """
 
-from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import internal
 from myrmidon.apiserver.golang import json as go_json
-from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.refusals.failures import internal
+from myrmidon.apiserver.requests.call import Call
+from myrmidon.apiserver.requests.outcomes import WaitFor
+from myrmidon.apiserver.requests.routing import is_true
+from myrmidon.apiserver.requests.watches import Encoder, OpenWatch
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.registry import ResourceType
-from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs.list import check_version_match, too_large, version_problem
 from myrmidon.apiserver.verbs.options import parse_int
 from myrmidon.apiserver.verbs.selectors import read_selection
 from myrmidon.apiserver.verbs.tables import TableEncoder
-from myrmidon.apiserver.watches import Encoder, OpenWatch
 from myrmidon.apiserver.wire.negotiation import Form, partial
 
 

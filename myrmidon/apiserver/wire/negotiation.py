@@ -4,8 +4,8 @@ import json
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.refusals.failures import Failure, internal
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MEDIA = {

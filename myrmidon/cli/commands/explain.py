@@ -43,15 +43,15 @@ from myrmidon.errors import NotFoundError, TransportError, UsageError
 from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.declaration.policies import POLICY
 from myrmidon.fsm.external.ledger import unremoved
+from myrmidon.fsm.metadata.suspension import SUSPEND, is_suspended
 from myrmidon.fsm.status.status_home import statuses_of
-from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.access.kubeconfig import Endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.ui.recorded_words import find_story, story_lines
-from myrmidon.ui.recordings import read_recording
+from myrmidon.ui.recording.recorded_words import find_story, story_lines
+from myrmidon.ui.recording.recordings import read_recording
 
 _EVENTS_SHOWN = 5
 _WRITES_SHOWN = 3

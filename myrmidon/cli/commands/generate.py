@@ -22,8 +22,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import Webhook, declared_subjects, webhooks_of
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
@@ -48,6 +46,8 @@ from myrmidon.generate.manifests.layout import defined_resources
 from myrmidon.generate.manifests.olm import bundle
 from myrmidon.generate.schema.definitions import has_conversion
 from myrmidon.generate.schema.python_only import python_only
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import Webhook, declared_subjects, webhooks_of
 
 _SUFFIXES = (".yaml", ".yml")
 _CRD_FOLDERS = ("crd", "templates/crd", "manifests")
@@ -72,6 +72,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--namespace", help="namespace in which it runs (default: NAME-system)")
     parser.add_argument("--image", help="container image (default: NAME:latest)")
+    _add_program_arguments(parser)
+    parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="NAME",
+        help="with rbac: what the controllers need on this remote cluster, to be applied there",
+    )
+    parser.add_argument(
+        "--bundle-version",
+        default="0.1.0",
+        metavar="V",
+        help="with bundle: the version of the program, such as 1.2.3 (default 0.1.0)",
+    )
+
+
+def _add_program_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that decide how the deployed program runs."""
     parser.add_argument(
         "--metrics-auth",
         action="store_true",
@@ -92,18 +109,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--migrate-storage",
         action="store_true",
         help="let the program write all objects in the storage version, with the role for that",
-    )
-    parser.add_argument(
-        "--cluster",
-        default="",
-        metavar="NAME",
-        help="with rbac: what the controllers need on this remote cluster, to be applied there",
-    )
-    parser.add_argument(
-        "--bundle-version",
-        default="0.1.0",
-        metavar="V",
-        help="with bundle: the version of the program, such as 1.2.3 (default 0.1.0)",
     )
     parser.add_argument(
         "--replicas",

@@ -27,7 +27,7 @@ from myrmidon.runtime.startup.storage_migration import (
     MigrationOutcome,
     StorageMigrator,
 )
-from myrmidon.versions.migration import MigrationProgress, StorageMigration
+from myrmidon.webhooks.versions.migration import MigrationProgress, StorageMigration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

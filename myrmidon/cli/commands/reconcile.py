@@ -18,8 +18,8 @@ from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
 from myrmidon.cli.arguments.named_objects import add_object_arguments, found
 from myrmidon.cli.progress import doing
 from myrmidon.errors import UsageError
-from myrmidon.fsm.reconcile_request import REQUESTED_AT, is_handled
-from myrmidon.fsm.suspension import SUSPEND, is_suspended
+from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT, is_handled
+from myrmidon.fsm.metadata.suspension import SUSPEND, is_suspended
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.timers.clock import LoopClock

@@ -20,7 +20,7 @@ from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
 from myrmidon.cli.arguments.named_objects import add_object_arguments, found
 from myrmidon.cli.progress import ready
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
-from myrmidon.fsm.finalizers import remove_finalizer
+from myrmidon.fsm.metadata.finalizers import remove_finalizer
 from myrmidon.fsm.status.status_home import statuses_of
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery

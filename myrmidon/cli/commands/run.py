@@ -25,7 +25,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from myrmidon.admission.rules import Admission
 from myrmidon.api.objects.accessors import Json
 from myrmidon.cli.arguments.clusters import add_cluster_arguments
 from myrmidon.cli.arguments.event_loops import add_event_loop_argument, loop_factory
@@ -50,9 +49,10 @@ from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import Logger, configure
 from myrmidon.runtime.observability.tracing import global_tracer
 from myrmidon.runtime.webhooks.options import WebhookOptions
+from myrmidon.ui.recording.sources import ManagerSource
 from myrmidon.ui.server import LivePage, serve_page
-from myrmidon.ui.sources import ManagerSource
-from myrmidon.versions import CONVERT_PATH
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.versions import CONVERT_PATH
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 

@@ -14,10 +14,10 @@ import orjson
 
 from myrmidon.cli.signals import on_stop
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.ui.recordings import RecordedSource, read_recording
+from myrmidon.ui.pages.simulations import SimulationSource
+from myrmidon.ui.recording.recordings import RecordedSource, read_recording
+from myrmidon.ui.recording.sources import PageSource
 from myrmidon.ui.server import LivePage, serve_page
-from myrmidon.ui.simulations import SimulationSource
-from myrmidon.ui.sources import PageSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

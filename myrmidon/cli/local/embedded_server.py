@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.apiserver.auth.signing import SigningKey, new_key
-from myrmidon.apiserver.environment import SUFFIX_LENGTH, SUFFIX_LETTERS
+from myrmidon.apiserver.requests.environment import SUFFIX_LENGTH, SUFFIX_LETTERS
 from myrmidon.cli.arguments.files import write_file
 from myrmidon.errors import UsageError
 

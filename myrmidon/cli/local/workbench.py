@@ -17,8 +17,6 @@ from typing import Any
 import orjson
 from prometheus_client import CollectorRegistry
 
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import declared_subjects, webhooks_of
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, describe, name_of, namespace_of, ref_of
@@ -56,8 +54,10 @@ from myrmidon.testing.harness.conversions import convert_in_process
 from myrmidon.testing.harness.misuse import documents
 from myrmidon.testing.harness.webhooks import NAME as WEBHOOKS_NAME
 from myrmidon.testing.harness.webhooks import asking, in_process_configurations, in_process_policies
+from myrmidon.ui.recording.sources import ManagerSource
 from myrmidon.ui.server import LivePage, serve_page
-from myrmidon.ui.sources import ManagerSource
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import declared_subjects, webhooks_of
 
 HOST = "127.0.0.1"
 NAMESPACE = "default"

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from myrmidon.admission.rules import Admission
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
 from myrmidon.cli.progress import doing
@@ -26,6 +25,7 @@ from myrmidon.cli.targets.projects import CONTROLLER as _FILE
 from myrmidon.cli.targets.projects import project_at, project_of
 from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.webhooks.admission.rules import Admission
 
 T = TypeVar("T")
 _PREFIX = "myrmidon_target"

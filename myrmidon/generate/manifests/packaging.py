@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import Webhook
 from myrmidon.errors import UsageError
 from myrmidon.generate.manifests.image import ImageSource
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import Webhook
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 

@@ -16,16 +16,20 @@ then the program only reads the files of a mounted Secret.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.admission.configurations import configuration_kinds, configurations, label_selector
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import Webhook
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.object_types import kind_of
 from myrmidon.generate.manifests import deploy
 from myrmidon.generate.manifests.packaging import Packaging
 from myrmidon.generate.manifests.rbac import Rights, binding, role_of
-from myrmidon.versions import CONVERT_PATH
+from myrmidon.webhooks.admission.configurations import (
+    configuration_kinds,
+    configurations,
+    label_selector,
+)
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import Webhook
+from myrmidon.webhooks.versions import CONVERT_PATH
 
 CONFIGURATIONS = "webhooks/configurations.yaml"
 SERVICE = "webhooks/service.yaml"

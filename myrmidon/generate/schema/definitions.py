@@ -15,7 +15,7 @@ from myrmidon.api.typed.markers import Column
 from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.schema.schema import schema_of_resource
-from myrmidon.versions import CONVERT_PATH
+from myrmidon.webhooks.versions import CONVERT_PATH
 
 _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|(\[[^]]*\])")
 

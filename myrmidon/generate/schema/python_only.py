@@ -12,9 +12,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, WrapValidator
 
-from myrmidon.admission.webhooks import webhooks_of
 from myrmidon.api.typed.model import Model
 from myrmidon.api.typed.resource import Resource
+from myrmidon.webhooks.admission.webhooks import webhooks_of
 
 _FUNCTIONS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator)
 

@@ -15,9 +15,9 @@ from myrmidon.api.objects.managed_fields import managers_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import DeletedAgainError, StalledError
-from myrmidon.sets.contested_fields import ContestedFields, Stalls, field_text
 from myrmidon.sets.outputs.outputs import Output, manager_of
-from myrmidon.sets.vanished_children import Vanishing
+from myrmidon.sets.stalls.contested_fields import ContestedFields, Stalls, field_text
+from myrmidon.sets.stalls.vanished_children import Vanishing
 
 Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
 

@@ -19,8 +19,8 @@ from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.options import ControllerOptions
 from myrmidon.fsm.declaration.watches import Key
-from myrmidon.fsm.reconcile_request import Revision, revision_of
-from myrmidon.fsm.retry_limits import RetryLimits
+from myrmidon.fsm.metadata.reconcile_request import Revision, revision_of
+from myrmidon.fsm.status.retry_limits import RetryLimits
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.timers.pacing import pacer

@@ -43,7 +43,7 @@ from myrmidon.runtime.observability.under_way import PassUnderWay, current_pass,
 from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.worker import Reconcile
-from myrmidon.sets.contested_fields import changed_fields, field_text
+from myrmidon.sets.stalls.contested_fields import changed_fields, field_text
 
 LINES_MAX = 10_000
 """Lines that wait for the thread; at 400 bytes each that is 4 MB."""

@@ -19,8 +19,8 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.values.texts import condition_message
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.metadata.suspension import is_suspended
 from myrmidon.fsm.status.status_home import StatusHome
-from myrmidon.fsm.suspension import is_suspended
 from myrmidon.runtime.observability.kept_writes import NONE, kept_writes
 from myrmidon.runtime.observability.pass_record import PassRecord
 from myrmidon.runtime.observability.recorder import PassHistory, Recorder

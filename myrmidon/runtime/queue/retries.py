@@ -10,8 +10,8 @@ from collections.abc import Callable
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.machine.next_pass import Attempt
-from myrmidon.fsm.reconcile_request import Revision
-from myrmidon.fsm.retry_limits import (
+from myrmidon.fsm.metadata.reconcile_request import Revision
+from myrmidon.fsm.status.retry_limits import (
     RetryLimits,
     Series,
     continued,

@@ -12,7 +12,7 @@ from myrmidon.api.objects.accessors import finalizers_of, is_deleting
 from myrmidon.api.requests.request import Request
 from myrmidon.errors import MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import ACTED, Report
-from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
+from myrmidon.fsm.metadata.finalizers import add_finalizer, remove_finalizer
 from myrmidon.runtime.reconcile.subject import ATTEMPTS_MAX, GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 

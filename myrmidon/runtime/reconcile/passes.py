@@ -62,10 +62,10 @@ from myrmidon.fsm.engine import (
 from myrmidon.fsm.external.resource import External
 from myrmidon.fsm.machine.results import Done, Failed, failure_of
 from myrmidon.fsm.machine.states import State
-from myrmidon.fsm.reconcile_request import revision_of
-from myrmidon.fsm.retry_limits import attempt_fields
+from myrmidon.fsm.metadata.reconcile_request import revision_of
+from myrmidon.fsm.metadata.suspension import SUSPEND, is_suspended
+from myrmidon.fsm.status.retry_limits import attempt_fields
 from myrmidon.fsm.status.status import own_fields, reference, status_after
-from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.writes.output_task import Written
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy

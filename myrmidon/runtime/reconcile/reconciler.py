@@ -32,9 +32,9 @@ from myrmidon.errors import (
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.machine.raised import UnexpectedError
 from myrmidon.fsm.machine.results import Failed, Wait, failure_of
-from myrmidon.fsm.reconcile_request import token_of
+from myrmidon.fsm.metadata.reconcile_request import token_of
+from myrmidon.fsm.metadata.suspension import is_suspended
 from myrmidon.fsm.status.status import ready_of, status_after
-from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.timers.deadlines import Deadlines
 from myrmidon.io.writes.own_writes import author
 from myrmidon.runtime.logs import Logger

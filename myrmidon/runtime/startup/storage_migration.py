@@ -35,7 +35,7 @@ from myrmidon.errors import (
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
 from myrmidon.runtime.logs import Logger
-from myrmidon.versions.migration import (
+from myrmidon.webhooks.versions.migration import (
     MigrationProgress,
     StorageMigration,
     finishing_patch,

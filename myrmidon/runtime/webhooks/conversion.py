@@ -17,8 +17,8 @@ from myrmidon.io.timers.pacing import pacer
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.webhooks import WebhookMetrics
 from myrmidon.runtime.webhooks.dispatch import Handler
-from myrmidon.versions import CONVERT_PATH, Converter, versions_of
-from myrmidon.versions.review import Judged
+from myrmidon.webhooks.versions import CONVERT_PATH, Converter, versions_of
+from myrmidon.webhooks.versions.review import Judged
 
 
 def conversion_handlers(

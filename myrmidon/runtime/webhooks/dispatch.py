@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import TypeAlias
 
-from myrmidon.admission.reviews import budget_seconds, decide, timed_out
-from myrmidon.admission.webhooks import Webhook
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.webhooks import WebhookMetrics
 from myrmidon.runtime.webhooks.reads import AdmissionReads
+from myrmidon.webhooks.admission.reviews import budget_seconds, decide, timed_out
+from myrmidon.webhooks.admission.webhooks import Webhook
 
 Handler: TypeAlias = Callable[[Json], Awaitable[Json]]
 

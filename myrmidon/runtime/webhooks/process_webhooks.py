@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
-from myrmidon.admission.webhooks import Subject, webhooks_of
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm.controller import Controller
@@ -22,6 +21,7 @@ from myrmidon.runtime.webhooks.dispatch import Handler, WebhookDispatch
 from myrmidon.runtime.webhooks.options import WebhookOptions
 from myrmidon.runtime.webhooks.reads import AdmissionReads
 from myrmidon.runtime.webhooks.service import WebhookService
+from myrmidon.webhooks.admission.webhooks import Subject, webhooks_of
 
 
 class Unfenced(NamedTuple):

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from myrmidon.admission.requests import AdmissionRequest
-from myrmidon.admission.webhooks import Webhook
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
@@ -24,6 +22,8 @@ from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.projections import Projection
 from myrmidon.io.watch.views import View
 from myrmidon.runtime.logs import Logger
+from myrmidon.webhooks.admission.requests import AdmissionRequest
+from myrmidon.webhooks.admission.webhooks import Webhook
 
 Labels = Mapping[str, str] | str | None
 

@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
-from myrmidon.admission.configurations import configuration_kinds, configurations
-from myrmidon.admission.webhooks import Webhook
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
@@ -47,6 +45,8 @@ from myrmidon.runtime.webhooks.options import WebhookOptions
 from myrmidon.runtime.webhooks.server import serving_webhooks
 from myrmidon.runtime.webhooks.tls import CertificatePair, load_pair, server_context, trust_problem
 from myrmidon.runtime.webhooks.trust import bundles_of, with_bundle
+from myrmidon.webhooks.admission.configurations import configuration_kinds, configurations
+from myrmidon.webhooks.admission.webhooks import Webhook
 
 FIELD_MANAGER = "myrmidon-webhooks"
 _FAILURES = (ApiError, TransportError, MyrmidonError, ssl.SSLError, OSError)

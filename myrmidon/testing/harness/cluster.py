@@ -22,7 +22,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
-from myrmidon.admission.rules import Admission
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, namespace_of, ref_of
@@ -65,6 +64,7 @@ from myrmidon.testing.harness.readiness import is_ready_for, statuses
 from myrmidon.testing.harness.reads import ClusterReads, known_kind
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 from myrmidon.testing.harness.unclosed import OpenCluster, guard
+from myrmidon.webhooks.admission.rules import Admission
 
 T = TypeVar("T")
 Exchanges: TypeAlias = list[Exchange]

@@ -12,7 +12,7 @@ from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime.webhooks.conversion import converted_resources
-from myrmidon.versions import Converter, versions_of
+from myrmidon.webhooks.versions import Converter, versions_of
 
 
 def convert_in_process(server: ApiServer, controllers: Iterable[type[Controller[Any]]]) -> None:

@@ -36,15 +36,13 @@ from functools import lru_cache
 from typing import Any, Literal
 from weakref import WeakMethod
 
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import declared_subjects
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.auth.users import User
-from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.fronts.waiting import Tending
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
@@ -70,6 +68,8 @@ from myrmidon.testing.harness.failures import NotSettledError
 from myrmidon.testing.harness.misuse import check_duration, check_manifests, check_user
 from myrmidon.testing.harness.recording import RecordingTransport
 from myrmidon.testing.harness.webhooks import asking, in_process_configurations, in_process_policies
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import declared_subjects
 
 _SAME_MOMENT_SECONDS = 1e-6
 """Times that differ by less count as equal: 0.1 + 0.2 is 0.30000000000000004."""

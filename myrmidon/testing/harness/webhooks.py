@@ -14,13 +14,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from myrmidon.admission.configurations import configurations
-from myrmidon.admission.rules import Admission
-from myrmidon.admission.webhooks import Subject, webhooks_of
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fronts.webhook_client import ask
 from myrmidon.generate.manifests.webhooks import policy
 from myrmidon.runtime.webhooks.dispatch import WebhookDispatch
+from myrmidon.webhooks.admission.configurations import configurations
+from myrmidon.webhooks.admission.rules import Admission
+from myrmidon.webhooks.admission.webhooks import Subject, webhooks_of
 
 NAME = "in-process"
 _BASE = f"https://webhooks.{NAME}"

@@ -31,9 +31,9 @@ from myrmidon.errors import ConversionError, UsageError
 from myrmidon.generate.schema.schema import schema_of_resource
 from myrmidon.patch.diff import difference
 from myrmidon.testing.properties.strategies import AnyResource, Fields, resources
-from myrmidon.versions import convert, versions_of
-from myrmidon.versions.conversion import FIELDS_OF, with_defaults
-from myrmidon.versions.remembered import lost_paths, read_memory
+from myrmidon.webhooks.versions import convert, versions_of
+from myrmidon.webhooks.versions.conversion import FIELDS_OF, with_defaults
+from myrmidon.webhooks.versions.remembered import lost_paths, read_memory
 
 
 class ConversionLawError(AssertionError):

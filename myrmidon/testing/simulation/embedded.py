@@ -19,9 +19,9 @@ from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.actors.actor import Actor, ServerAccess
 from myrmidon.apiserver.actors.collector import GarbageCollector
-from myrmidon.apiserver.call import AdmissionStep, PendingWrite
-from myrmidon.apiserver.environment import CountingEnvironment
-from myrmidon.apiserver.failures import Failure, internal
+from myrmidon.apiserver.refusals.failures import Failure, internal
+from myrmidon.apiserver.requests.call import AdmissionStep, PendingWrite
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer, ServerCheckpoint
 from myrmidon.errors import MyrmidonError
 from myrmidon.testing.harness.clock import EPOCH, VirtualClock

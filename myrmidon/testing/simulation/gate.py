@@ -18,15 +18,15 @@ from contextlib import asynccontextmanager
 import orjson
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
-from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.fronts.waiting import (
     BOOKMARK_BEFORE_END_SECONDS,
     BOOKMARK_SECONDS,
     WATCH_SECONDS_DEFAULT,
     answer,
 )
+from myrmidon.apiserver.requests.call import Draws
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.store import StoredChange
-from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.errors import AmbiguousError
 from myrmidon.testing.harness.turns import Alarm
 from myrmidon.testing.simulation.actions import Action

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import orjson
 
 from myrmidon.api.requests.transport import HttpRequest
+from myrmidon.apiserver.requests.routing import route
 from myrmidon.apiserver.resources.registry import Registry
-from myrmidon.apiserver.routing import route
 
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _UNCOUNTED = frozenset({"leases", "events"})

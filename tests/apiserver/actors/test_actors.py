@@ -11,8 +11,8 @@ from myrmidon.apiserver.actors import (
     cluster_actors,
     housekeepers,
 )
-from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 
 NAMESPACES = "/api/v1/namespaces"

@@ -16,7 +16,7 @@ from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.account_tokens import ISSUER
 from myrmidon.apiserver.auth.signing import decode_part, encode_part, fixed_key, new_key
 from myrmidon.apiserver.auth.users import ADMIN
-from myrmidon.apiserver.environment import CountingEnvironment
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 
 BOT = "system:serviceaccount:default:bot"

@@ -17,9 +17,9 @@ from yarl import URL
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.apiserver.actors import GarbageCollector, NamespaceController
 from myrmidon.apiserver.auth.users import MASTERS, User
-from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 from tests.apiserver.conformance.comparing import Comparison
 from tests.apiserver.conformance.running import Runner, SetupError

@@ -10,6 +10,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.fronts import conversion_client
 from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.resources.conversions import (
     KEPT_MAX,
     ConversionNeeded,
@@ -17,10 +18,9 @@ from myrmidon.apiserver.resources.conversions import (
     ConvertedResource,
 )
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.generate.schema.definitions import crd
 from myrmidon.testing.harness.clock import run
-from myrmidon.versions import Converter
+from myrmidon.webhooks.versions import Converter
 from tests.versions.apps import GROUP, App, hub, spoke
 
 RESOURCE = f"apps.{GROUP}"

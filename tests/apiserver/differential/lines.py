@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.requests.outcomes import WaitFor
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed
-from myrmidon.apiserver.watches import OpenWatch
 
 PANIC = 0  # the status of a request on which the real server closes the connection
 _PATH_LETTERS = "/%:@!$&'()*+,;=~"

@@ -9,7 +9,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import (
     ApplyConflict,
     Conflict,
@@ -22,6 +21,7 @@ from myrmidon.apiserver.fields import (
 )
 from myrmidon.apiserver.fields.owning import claimed
 from myrmidon.apiserver.fields.shapes import shape_of
+from myrmidon.apiserver.refusals.failures import Failure
 from myrmidon.apiserver.schema.structural import compile_schema
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from myrmidon.apiserver.actors import housekeepers
 from myrmidon.apiserver.auth.users import Attributes, User
 from myrmidon.apiserver.builtin.resource_types import builtin_types
 from myrmidon.apiserver.catalog import files
-from myrmidon.apiserver.environment import CountingEnvironment
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.store import CompactedError, ObjectStore
 

@@ -7,8 +7,8 @@ import pytest
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.users import ADMIN
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 
 META = "as=Table;g=meta.k8s.io;v=v1"
 

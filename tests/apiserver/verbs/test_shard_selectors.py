@@ -8,9 +8,9 @@ from uuid import NAMESPACE_OID, uuid5
 import pytest
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
-from myrmidon.apiserver.environment import CountingEnvironment
+from myrmidon.apiserver.requests.environment import CountingEnvironment
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.errors import UsageError
 from tests.apiserver.verbs.shard_facts import (
     CHECKS,

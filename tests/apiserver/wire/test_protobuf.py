@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.catalog.resources import builtin_resources
+from myrmidon.apiserver.requests.watches import OpenWatch
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watches import OpenWatch
 from myrmidon.apiserver.wire import protobuf
 from myrmidon.apiserver.wire.protobuf_format import as_int, double, fields, int_field
 

@@ -17,8 +17,8 @@ from myrmidon.api.objects.kinds import CONFIG_MAP, SECRET
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.shard_selectors import HASH_END, ShardField
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
-from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.io.client import Client
 from myrmidon.io.lists.answers import read_event

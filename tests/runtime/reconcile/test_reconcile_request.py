@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from myrmidon import Done, Failed, Result
-from myrmidon.fsm.reconcile_request import REQUESTED_AT
+from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT
 from myrmidon.testing import Harness
 from tests.fsm.test_kstatus import kstatus_of
 from tests.runtime.things import Thing, Things, thing

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from myrmidon.api.objects.conditions import READY, status_of
 from myrmidon.api.requests.transport import HttpRequest
-from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.requests.environment import CountingEnvironment
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context

@@ -8,7 +8,7 @@ import pytest
 from myrmidon.api.objects import kinds
 from myrmidon.errors import ApiError, ServerError
 from myrmidon.testing import Harness
-from myrmidon.versions import Converter
+from myrmidon.webhooks.versions import Converter
 from tests.testing.harness.test_versions import Apps
 from tests.versions.apps import GROUP, App, AppV1Beta1, hub, spoke
 

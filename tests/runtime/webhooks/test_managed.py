@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from myrmidon import WebhookOptions, kinds
-from myrmidon.admission.configurations import configurations
-from myrmidon.admission.webhooks import webhooks_of
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver import ApiServer, LocalTransport
@@ -23,6 +21,8 @@ from myrmidon.runtime.webhooks.rotation import CertificateTerms
 from myrmidon.runtime.webhooks.service import WebhookService
 from myrmidon.runtime.webhooks.tls import trust_problem
 from myrmidon.runtime.webhooks.trust import bundles_of, with_bundle
+from myrmidon.webhooks.admission.configurations import configurations
+from myrmidon.webhooks.admission.webhooks import webhooks_of
 from tests.runtime.webhooks.test_in_process import ConfigMapRules
 
 TERMS = CertificateTerms(

@@ -6,7 +6,7 @@ from decimal import Decimal
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
-from myrmidon.apiserver.failures import Failure
+from myrmidon.apiserver.refusals.failures import Failure
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _UNREACHABLE = "node.kubernetes.io/unreachable"

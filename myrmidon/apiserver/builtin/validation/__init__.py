@@ -26,7 +26,7 @@ from myrmidon.apiserver.builtin.validation import (
     storage,
     workloads,
 )
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 CreateRule: TypeAlias = Callable[[Json], Iterable[StatusCause]]
 UpdateRule: TypeAlias = Callable[[Json, Json], Iterable[StatusCause]]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, subdomain
-from myrmidon.apiserver.causes import invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import invalid, not_supported, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 GROUP = "rbac.authorization.k8s.io"
 

@@ -18,9 +18,15 @@ from myrmidon.apiserver.builtin.validation.expressions import (
     compile_cause,
 )
 from myrmidon.apiserver.builtin.validation.extensions import check_rule
-from myrmidon.apiserver.causes import duplicate, forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
-from myrmidon.apiserver.names import (
+from myrmidon.apiserver.refusals.causes import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import (
     label1035_problems,
     path_segment_problems,
     qualified_problems,

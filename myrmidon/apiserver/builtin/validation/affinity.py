@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, qualified
-from myrmidon.apiserver.causes import forbidden, invalid, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import forbidden, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

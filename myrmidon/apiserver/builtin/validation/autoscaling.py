@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import choice
-from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import forbidden, invalid, not_supported, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _PERIOD_SECONDS_MAX = 1800
 _METRICS = {

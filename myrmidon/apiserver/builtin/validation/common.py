@@ -6,10 +6,16 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import names
-from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.numbers import read_int
+from myrmidon.apiserver.refusals import names
+from myrmidon.apiserver.refusals.causes import (
+    IMMUTABLE,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _PERCENT = re.compile(r"^[0-9]+%$")
 _PORT_NAME = re.compile(r"^[a-z0-9-]+$")

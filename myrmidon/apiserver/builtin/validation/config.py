@@ -7,8 +7,8 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import unchanged
-from myrmidon.apiserver.causes import forbidden, invalid, required, too_long
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import forbidden, invalid, required, too_long
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 SIZE_BYTES_MAX = 1024 * 1024
 _KEY = re.compile(r"[-._a-zA-Z0-9]+")

@@ -20,9 +20,9 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.config import check_key
 from myrmidon.apiserver.builtin.validation.security import check_container_security
-from myrmidon.apiserver.causes import duplicate, invalid, required
-from myrmidon.apiserver.failures import StatusCause
-from myrmidon.apiserver.names import qualified_problems
+from myrmidon.apiserver.refusals.causes import duplicate, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import qualified_problems
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ENV_NAME = re.compile(r"[ -<>-~]+")  # printable ASCII except '='

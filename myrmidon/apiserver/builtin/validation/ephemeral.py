@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label
-from myrmidon.apiserver.causes import duplicate, forbidden, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import duplicate, forbidden, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 FIELD = "spec.ephemeralContainers"
 _NOT_FOR_THEM = (

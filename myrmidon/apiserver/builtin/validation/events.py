@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import positive, qualified, unchanged
-from myrmidon.apiserver.causes import invalid, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _SERIES_MIN = 2
 _DEFAULT = "default"  # the namespace of events about cluster-scoped objects

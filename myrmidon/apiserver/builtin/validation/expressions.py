@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import problems
-from myrmidon.apiserver.causes import duplicate, internal, invalid, required, too_many
-from myrmidon.apiserver.failures import StatusCause
-from myrmidon.apiserver.names import qualified_problems
+from myrmidon.apiserver.refusals.causes import duplicate, internal, invalid, required, too_many
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import qualified_problems
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.cel.admission_program import AdmissionEnvironment

@@ -11,9 +11,9 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
 )
 from myrmidon.apiserver.builtin.validation.expressions import check_conditions
-from myrmidon.apiserver.causes import duplicate, invalid, required
-from myrmidon.apiserver.failures import StatusCause
-from myrmidon.apiserver.names import label1035_problems
+from myrmidon.apiserver.refusals.causes import duplicate, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import label1035_problems
 
 _VERSIONS = ("v1", "v1beta1")
 _OPERATIONS = ("*", "CREATE", "UPDATE", "DELETE", "CONNECT")

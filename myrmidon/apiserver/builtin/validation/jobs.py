@@ -16,10 +16,10 @@ from myrmidon.apiserver.builtin.validation.common import (
     unchanged,
 )
 from myrmidon.apiserver.builtin.validation.pods import check_template
-from myrmidon.apiserver.causes import invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.numbers import read_int
-from myrmidon.apiserver.names import label_problems
+from myrmidon.apiserver.refusals.causes import invalid, not_supported, required
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import label_problems
 
 _COUNTS = (
     "parallelism",

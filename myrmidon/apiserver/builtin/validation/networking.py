@@ -19,8 +19,8 @@ from myrmidon.apiserver.builtin.validation.common import (
     unchanged,
 )
 from myrmidon.apiserver.builtin.validation.containers import PROTOCOLS
-from myrmidon.apiserver.causes import forbidden, invalid, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import forbidden, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _DOMAIN_PATH = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")

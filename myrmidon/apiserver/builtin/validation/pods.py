@@ -18,9 +18,15 @@ from myrmidon.apiserver.builtin.validation.common import (
 from myrmidon.apiserver.builtin.validation.containers import check_containers, check_some_containers
 from myrmidon.apiserver.builtin.validation.security import check_pod_security
 from myrmidon.apiserver.builtin.validation.volumes import check_volumes
-from myrmidon.apiserver.causes import duplicate, forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
-from myrmidon.apiserver.names import label_value_problems
+from myrmidon.apiserver.refusals.causes import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import label_value_problems
 
 _SECONDS_MAX = 2**31 - 1
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -18,10 +18,10 @@ from myrmidon.apiserver.builtin.validation.common import (
     qualified,
     unchanged,
 )
-from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.text import Struct
-from myrmidon.apiserver.names import label_value_problems
+from myrmidon.apiserver.refusals.causes import duplicate, forbidden, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
+from myrmidon.apiserver.refusals.names import label_value_problems
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 _LEVELS = ("privileged", "baseline", "restricted")

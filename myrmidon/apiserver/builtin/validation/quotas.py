@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import qualified
-from myrmidon.apiserver.causes import forbidden, invalid, required
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.text import Struct
+from myrmidon.apiserver.refusals.causes import forbidden, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _COUNTED = frozenset({

@@ -6,9 +6,9 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import choice
-from myrmidon.apiserver.causes import duplicate, invalid, required
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.text import Struct
+from myrmidon.apiserver.refusals.causes import duplicate, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _ID_MAX = 2**31 - 1
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

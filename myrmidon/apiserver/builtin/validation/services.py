@@ -26,8 +26,8 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
 )
 from myrmidon.apiserver.builtin.validation.containers import PROTOCOLS
-from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import duplicate, forbidden, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _ONE_DAY = 86400

@@ -13,8 +13,8 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
     unchanged,
 )
-from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import forbidden, invalid, not_supported, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label, one_of, only_one
 from myrmidon.apiserver.builtin.validation.containers import check_descending
-from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals.causes import duplicate, forbidden, invalid, required
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _MODE_MAX = 0o777
 _HOST_PATH_TYPES = (

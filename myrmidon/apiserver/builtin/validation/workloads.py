@@ -17,9 +17,15 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.pods import check_template
 from myrmidon.apiserver.builtin.validation.storage import check_claim_spec
-from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.text import Struct
+from myrmidon.apiserver.refusals.causes import (
+    IMMUTABLE,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _MISMATCH = "`selector` does not match template `labels`"
 

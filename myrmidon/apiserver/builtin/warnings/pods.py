@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json, annotations_of, name_of
 from myrmidon.api.values.quantities import parse_quantity
-from myrmidon.apiserver.names import label_problems
+from myrmidon.apiserver.refusals.names import label_problems
 
 # A label of nodes: since when it is deprecated, and the label to use instead.
 _LABELS = {

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from myrmidon.apiserver.cel.declarations import Implementation, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.values import Opaque
-from myrmidon.apiserver.names import label_problems, subdomain_problems
+from myrmidon.apiserver.refusals.names import label_problems, subdomain_problems
 
 _GROUP = "kubernetes.authorization."
 

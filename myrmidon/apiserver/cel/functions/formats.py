@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from myrmidon.apiserver import names
 from myrmidon.apiserver.cel.declarations import Overload, function, method
 from myrmidon.apiserver.cel.functions.urls import uri_problem
 from myrmidon.apiserver.cel.values import NONE, Opaque, OptionalValue, some
 from myrmidon.apiserver.golang.times import is_date, is_date_time
+from myrmidon.apiserver.refusals import names
 
 Check = Callable[[str], list[str]]
 

@@ -1,8 +1,8 @@
 """Validation of additionalPrinterColumns."""
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _TYPES = ("boolean", "date", "integer", "number", "string")
 _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")

@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes, names
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _REVIEW_VERSIONS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"

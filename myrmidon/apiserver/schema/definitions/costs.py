@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _LIMIT, _TOTAL_LIMIT = 10_000_000, 100_000_000
 _UINT64_MAX = 2**64 - 1

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.schema.embedded import EmbeddedError, check_embedded, coerce_embedded
 from myrmidon.apiserver.schema.pruning import META_FIELDS, prune_value

@@ -3,9 +3,9 @@
 import re
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.text import Struct
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.costs import Cost, check_cost, times
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.programs import CompileError, UntypedError, compile_program

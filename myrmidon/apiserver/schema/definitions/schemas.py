@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.costs import Cost, cardinality_inside, check_total
 from myrmidon.apiserver.schema.definitions.defaults import check_defaults
 from myrmidon.apiserver.schema.definitions.expressions import check_expressions, check_rule_fields

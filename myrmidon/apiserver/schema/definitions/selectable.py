@@ -1,8 +1,8 @@
 """Validation of selectableFields, the fields of field selectors in list and watch requests."""
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.structural import compile_schema
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes, names
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.columns import check_columns
 from myrmidon.apiserver.schema.definitions.conversion import check_conversion
 from myrmidon.apiserver.schema.definitions.internal import Internal

@@ -8,9 +8,9 @@ restrict the values of fields that are also declared outside.
 from typing import Any, Literal
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 
 _Level = Literal["root", "item", "field"]
 _MISSING_TYPE: dict[_Level, str] = {

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.refusals import causes
+from myrmidon.apiserver.refusals.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.columns import check_simple_path
 
 
