@@ -263,8 +263,9 @@ class Manager:
             self._supervisor = supervisor = Supervisor(group, self._log)
             background = self._start(supervisor, remotes)
             election = clients.take_part(supervisor, caches, self._synced, lambda: self.loops)
-            install = partial(self._when_leading, installation.complete)
-            background += supervisor.start("install", install, may_end=lambda: True)
+            if wanted:
+                install = partial(self._when_leading, installation.complete)
+                background += supervisor.start("install", install, may_end=lambda: True)
             await self._stopping.wait()
             await self._wind_down(election)
             for task in background:

@@ -34,7 +34,7 @@ from typing import IO, Self
 ROOT = Path(__file__).parents[2]
 SERVICES = ("myrmidon dev", "myrmidon run", "myrmidon server")
 INSTALLATION = ("python3 -m venv", ". .venv/bin/activate", "pip install")
-REFUSED = ("Error from server", "The request is invalid")  # how kubectl begins
+REFUSED = ("Error from server", 'The Backup "copy" is invalid')  # how kubectl begins
 PATIENCE_SECONDS = 120.0  # after which a command that hangs is killed
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"(Replace|Append|Keep)(?: the content of| this to| the imports of) `([^`]+)`")

@@ -14,8 +14,8 @@ from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.metadata.reconcile_request import REQUESTED_AT
 from myrmidon.sets import OutputSet
-from myrmidon.testing import Harness, Lose, Status
-from tests.runtime.things import Thing, Things, config_map, thing
+from myrmidon.testing import Fault, Harness, Lose, Status
+from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
 
 HOUR = timedelta(hours=1)
 CRD = "things.test.myrmidon.dev"
@@ -312,3 +312,22 @@ def test_an_object_that_does_not_fit_its_model_acknowledges_a_reconcile_token() 
         cluster.settle()
         (obj,) = cluster.list(Thing.KIND)
         assert obj["status"]["lastHandledReconcileAt"] == "now"
+
+
+def test_a_finalizer_is_not_forgotten_while_its_kind_is_not_served() -> None:
+    """A server says 404 of an object that exists, if it does not serve the kind for a moment."""
+    answers = iter([Status(404, "NotFound")] * 2)
+
+    def unserved(request: HttpRequest) -> Fault | None:
+        removes = request.method == "PATCH" and request.path.endswith("/things/it")
+        return next(answers, None) if removes and deleted else None
+
+    deleted = False
+    with Harness(FinalThings(), faults=unserved) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        deleted = True
+        cluster.delete(Thing, "it")
+        cluster.advance(HOUR)
+        assert next(answers, None) is None, "both answers were given"
+        assert cluster.get(Thing, "it") is None

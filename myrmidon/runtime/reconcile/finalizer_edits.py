@@ -24,14 +24,11 @@ async def ensure_finalizer(subject: Subject) -> Report:
 
 
 async def release_finalizer(subject: Subject) -> Report:
-    """Remove our finalizer, so that the server can delete the object; ``Acted`` if it is gone."""
+    """Remove our finalizer, so that the server can delete the object; raise ``GoneError`` at a 404."""
     finalizer = subject.deps.controller.finalizer()
-    try:
-        return await _edit(
-            subject, remove_finalizer, lambda: finalizer not in finalizers_of(subject.obj)
-        )
-    except GoneError:
-        return ACTED
+    return await _edit(
+        subject, remove_finalizer, lambda: finalizer not in finalizers_of(subject.obj)
+    )
 
 
 async def _edit(subject: Subject, make: Callable[..., Request], done: Callable[[], bool]) -> Report:

@@ -23,6 +23,7 @@ from myrmidon.io.watch import actions as watch_actions
 from myrmidon.io.watch import protocol
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.writes import applicator
+from myrmidon.io.writes.output_task import OutputTask
 from myrmidon.io.writes.own_writes import OwnWrites
 from myrmidon.runtime.queue.backoff import Backoff
 from myrmidon.runtime.reconcile import (
@@ -174,7 +175,7 @@ def write_always(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(applicator, "plan", always)
     patch.setattr(applicator.Applicator, "_holds", lambda *_given: False)
-    patch.setattr(applicator.Applicator, "_is_settled", lambda *_given: False)
+    patch.setattr(OutputTask, "is_settled", lambda *_given: False)
 
 
 def times_move(patch: pytest.MonkeyPatch) -> None:
