@@ -5,7 +5,7 @@ namespace, so their uid counts.  An object that is not cached, because it was de
 exist yet, is in the slice of the hash of its key: exactly one replica may create it
 (``create_if_not_found``).
 
-- OwnObjects of other slices get no queue entry (``owns``), and none of them gets a pass: the slice is
+- Objects of other slices get no queue entry (``owns``), and none of them gets a pass: the slice is
   checked again when the pass begins, because the object may have been replaced meanwhile.
 - The slice of a pass is set in a context variable for its duration; the fence checks it before each
   write (``shards.fence``).
