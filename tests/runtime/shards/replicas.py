@@ -161,6 +161,11 @@ class Fleet:
         body["metadata"]["namespace"] = namespace
         assert self.cluster.server.request("POST", path, body).status == 201
 
+    def uid(self, name: str) -> str:
+        """Return the uid of an object."""
+        found = {one["metadata"]["name"]: one["metadata"]["uid"] for one in self._items(_THINGS)}
+        return str(found[name])
+
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the Leases of the program, by name."""
         return {item["metadata"]["name"]: item for item in self._items(_LEASES)}
