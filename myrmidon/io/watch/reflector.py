@@ -81,10 +81,13 @@ class Reflector:
         """List and watch until cancelled.  Errors are logged and retried."""
         while True:
             try:
-                if self._part_changed:
+                while self._part_changed:  # it may change again meanwhile
                     await self._change_part()
-                async with asyncio.timeout(None) as self._interruption:
-                    await self._step()
+                try:
+                    async with asyncio.timeout(None) as self._interruption:
+                        await self._step()
+                finally:
+                    self._interruption = None
             except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch either
                 if isinstance(error, TimeoutError) and self._part_changed:
                     continue
@@ -101,7 +104,7 @@ class Reflector:
         self._part_changed = True
         self._in_part.clear()
         scope = self._interruption
-        if scope is not None and not scope.expired():
+        if scope is not None and not scope.expired():  # else it is between two steps, and will look
             scope.reschedule(asyncio.get_running_loop().time())
 
     async def wait_part(self) -> None:

@@ -15,7 +15,7 @@ that each owns a few ranges of the hash space.
 
 from collections.abc import Collection, Sequence
 
-from myrmidon.runtime.shards.slices import runs_of
+from myrmidon.runtime.shards.slices import runs_of, text_of
 
 Owners = tuple[str, ...]
 """The owner of each slice, "" for none."""
@@ -40,6 +40,18 @@ def assign(owners: Sequence[str], members: Collection[str]) -> Owners:
             target[number] = name
         free = sorted(set(free) - set(taken))
     return tuple(target)
+
+
+def moves_text(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return which slices went from whom to whom, as one sentence."""
+    moved: dict[tuple[str, str], list[int]] = {}
+    for number, (old, new) in enumerate(zip(before, after, strict=True)):
+        if old != new:
+            moved.setdefault((old, new), []).append(number)
+    return "; ".join(
+        f"slices {text_of(slices)} from {old or 'no member'} to {new or 'no member'}"
+        for (old, new), slices in moved.items()
+    )
 
 
 def _shares(held: dict[str, list[int]], total: int) -> dict[str, int]:

@@ -13,13 +13,13 @@ member that cannot renew it ends its process, as a leader does.
 A handover: the owner sees that another member should have a slice, lets its passes finish for
 the renew deadline, cancels those that are left, closes the fence, waits until no write can take effect
 any more, and writes the new owner into the map.  The new owner is woken by its watch, reads the map,
-opens the slice and queues all its objects.
+fills its caches with the objects of the slice, opens it and queues all of them.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
@@ -34,9 +34,11 @@ from myrmidon.io.watch.views import View
 from myrmidon.runtime.leader.elector import Elector
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.shards import ShardMetrics
+from myrmidon.runtime.shards.assignment import moves_text
 from myrmidon.runtime.shards.board import ShardBoard
 from myrmidon.runtime.shards.fence import SliceWrites
 from myrmidon.runtime.shards.peers import expelled, placeholder
+from myrmidon.runtime.shards.process_parts import Work, Worked, nothing
 from myrmidon.runtime.shards.shard_map import (
     LABEL,
     SLICES_ANNOTATION,
@@ -54,19 +56,6 @@ from myrmidon.runtime.shards.written_versions import (
 
 CANCEL_SECONDS_MAX = 2.0  # time for cancelled passes to clean up
 _CATCH_UP_SECONDS = 0.02  # between two looks at the caches
-
-
-Work = Coroutine[None, None, None]
-
-
-class Worked(Protocol):
-    """A controller of the process, which works on the objects of some slices."""
-
-    async def gain(self, slices: frozenset[int]) -> None:
-        """Queue all objects of slices that this process owns from now on."""
-
-    async def finish(self, slices: frozenset[int], seconds: float) -> None:
-        """Forget what is queued of the slices; wait for passes under way, then cancel them."""
 
 
 class ShardMember:
@@ -94,11 +83,16 @@ class ShardMember:
         """The controllers that are told of slices that come and go."""
         self.has_reached: Callable[[Versions], bool] = lambda _versions: True
         """Whether the caches have come to the versions."""
+        self.keep: Callable[[list[Range]], None] = lambda _ranges: None
+        """Called with the ranges of hashes whose objects the caches should hold from now on."""
+        self.wait_kept: Callable[[], Work] = nothing
+        """Waits until the caches hold them."""
         self.moved: Callable[[Json, str], None] = lambda _lease, _said: None
         """Called with the shard map and a sentence when this member has changed its owners."""
         self._active: frozenset[int] = frozenset()
         self._open: frozenset[int] = frozenset()
         self._busy: frozenset[int] = frozenset()  # slices that come or go at the moment
+        self._kept: frozenset[int] = frozenset()  # slices whose objects the caches hold
         self._woken, self.joined = asyncio.Event(), asyncio.Event()
 
     # --------------------------------------------------------------------------- asking
@@ -279,7 +273,7 @@ class ShardMember:
             board.unanswered()
             raise
         board.wrote(written, sent_at, self._clock.monotonic())
-        said = _moves(before, board.owners)
+        said = moves_text(before, board.owners)
         self._log.info("slices moved", moves=said)
         self.moved(written, said)
         return True
@@ -321,6 +315,8 @@ class ShardMember:
 
     async def _gain(self, slices: frozenset[int]) -> None:
         """Open slices as soon as the caches show the last writes of their former owners."""
+        self._keep(self._kept | slices)
+        await self.wait_kept()
         known = self._board.known
         await self._catch_up({} if known is None else known.versions)
         slices &= self._board.owned
@@ -330,6 +326,10 @@ class ShardMember:
         self._metrics.moved.labels(self._program, "gained").inc(len(slices))
         for controller in self.controllers():
             await controller.gain(slices)
+
+    def _keep(self, slices: frozenset[int]) -> None:
+        self._kept = slices
+        self.keep(ranges_of(slices))
 
     async def _catch_up(self, versions: Versions) -> None:
         """Wait until the caches have reached these versions, or for the retry period.
@@ -351,6 +351,7 @@ class ShardMember:
         margin = terms.lease_seconds - terms.renew_seconds
         while (left := self.writes.settle_in(slices, margin)) > 0:
             await self._clock.sleep(left)
+        self._keep(self._kept - slices)
         self._log.info("slices stopped", slices=text_of(slices))
 
     async def _follow(self, leases: View) -> NoReturn:
@@ -385,15 +386,3 @@ class ShardMember:
         metrics.slices.labels(name).set(len(self._active))
         metrics.members.labels(name).set(len(board.peers.live(now)))
         metrics.unowned.labels(name).set(board.unserved(now))
-
-
-def _moves(before: Sequence[str], after: Sequence[str]) -> str:
-    """Return which slices went from whom to whom, as one sentence."""
-    moved: dict[tuple[str, str], list[int]] = {}
-    for number, (old, new) in enumerate(zip(before, after, strict=True)):
-        if old != new:
-            moved.setdefault((old, new), []).append(number)
-    return "; ".join(
-        f"slices {text_of(slices)} from {old or 'no member'} to {new or 'no member'}"
-        for (old, new), slices in moved.items()
-    )

@@ -39,6 +39,7 @@ from myrmidon.io.events import EventRecorder
 from myrmidon.io.http.fence import FencedTransport
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.http.unanswered import UnansweredWrites
+from myrmidon.io.lists.slices import slices_of
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.io.watch.caches import Caches
 from myrmidon.runtime.leader.election import Election
@@ -52,7 +53,8 @@ from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.process.supervision import Supervisor, Tasks
 from myrmidon.runtime.shards.fence import SliceFence
-from myrmidon.runtime.shards.member import ShardMember, Worked
+from myrmidon.runtime.shards.member import ShardMember
+from myrmidon.runtime.shards.process_parts import Worked
 from myrmidon.runtime.startup.sharding import make_member
 from myrmidon.runtime.webhooks.process_webhooks import Unfenced
 
@@ -186,6 +188,9 @@ class Clients:
             member.moved = lambda lease, said: events.record(lease, "Normal", "SlicesMoved", said)
             leases = caches.view(kinds.LEASE, namespaces=[member.namespace], labels=member.labels)
             member.controllers, member.has_reached = controllers, caches.has_reached
+            member.wait_kept, by = caches.wait_slices, self._options.shard_by
+            member.keep = lambda ranges: caches.set_slices(slices_of(by, ranges))
+            member.keep([])  # it owns nothing yet
             tasks += supervisor.start("events of shards", events.run)
             tasks += supervisor.start("shards", partial(member.run, leases, ready))
         return tasks

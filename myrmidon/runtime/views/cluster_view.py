@@ -88,14 +88,17 @@ class ClusterView:
     def _role(self, kind: Kind) -> ShardRole:
         """Return which objects of a kind are enough if this process keeps some slices only.
 
-        A kind that the controller declares to read is kept as a whole.  So is its own kind if it
-        manages that as well, and a managed kind in namespaces of its own.
+        A kind that the controller declares to read is kept as a whole.  So is a managed kind in
+        namespaces of its own, and the controller's own kind if it manages that as well, or creates
+        objects that are missing: an object of another slice would look as if it were missing.
         """
         controller = self._controller
         if kind in controller.read_kinds or controller.shapes[kind].namespaces:
             return "all"
-        is_own, is_managed = kind == controller.kind(), kind in controller.managed_kinds
-        return "all" if is_own and is_managed else "own" if is_own else "child"
+        if kind != controller.kind():
+            return "child"
+        makes = controller.options.create_if_not_found or kind in controller.managed_kinds
+        return "all" if makes else "own"
 
     def subscribe(self, subscription: Subscription) -> None:
         """Pass every change of every declared kind to a subscription."""

@@ -27,6 +27,7 @@ from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import encode
+from myrmidon.io.watch.reflector import Reflector
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.testing.harness.clock import run
 
@@ -361,6 +362,35 @@ def test_fewer_slices_need_no_list() -> None:
         await replica.caches.wait_slices()
         assert replica.held() == replica.wanted(server)
         assert replica.transport.lists() == 4
+
+    play([replica], check)
+
+
+@pytest.mark.parametrize("turns", range(12))
+def test_slices_that_change_while_they_change_are_followed(
+    turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the caches are doing when they are told: between two steps they hear of it as well."""
+    take_in = Reflector._take_in
+
+    async def slowly(self: Reflector, steps: Any) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)  # noqa: TID251 - a turn of the loop
+        await take_in(self, steps)
+
+    monkeypatch.setattr(Reflector, "_take_in", slowly)
+    server = filled()
+    replica = Replica(server, slices_of("uid", THIRDS[:2]))
+
+    async def check() -> None:
+        await replica.caches.wait_slices()
+        for ranges in (THIRDS[:1], THIRDS[:2], THIRDS[1:], THIRDS):
+            replica.set_slices(slices_of("uid", ranges))
+            for _ in range(turns):
+                await asyncio.sleep(0)  # noqa: TID251 - a turn of the loop
+        async with asyncio.timeout(60):
+            await replica.caches.wait_slices()
+        assert replica.held() == replica.wanted(server)
 
     play([replica], check)
 

@@ -87,6 +87,16 @@ class Replica:
         member = self.manager._clients.member
         return frozenset() if member is None else member.slices
 
+    def kept(self) -> tuple[set[str], set[str]]:
+        """Return the names of the cached objects, and those of the cached children."""
+        caches = self.manager._caches
+        assert caches is not None
+        by_kind: dict[str, set[str]] = {}
+        for shared in caches._shared.values():
+            names = by_kind.setdefault(shared.cache.kind.kind, set())
+            names |= {name for _, name in shared.cache.keys()}  # noqa: SIM118 - not a dictionary
+        return by_kind["Thing"], by_kind["ConfigMap"]
+
     @property
     def may_write(self) -> frozenset[int]:
         """The slices for which the fence of the process is open now."""

@@ -195,6 +195,23 @@ def test_s6_what_is_not_owned_has_no_queue_entry_and_no_memory() -> None:
             )
 
 
+def test_s6_each_replica_keeps_its_share_of_the_objects_and_their_children() -> None:
+    """So memory falls with the number of replicas; after a rebalance as well."""
+    with fleet("a", "b") as those:
+        apply_many(those, 60)
+        for name in ("c", ""):
+            those.advance(BOUND + 3)
+            if name:
+                those.start(name)
+        kept = [one.kept() for one in those.replicas]
+        assert [sorted(parents) for parents, _ in kept] == [
+            sorted(children) for _, children in kept
+        ]
+        assert sum(len(parents) for parents, _ in kept) == 60
+        assert len(set().union(*(parents for parents, _ in kept))) == 60
+        assert all(parents for parents, _ in kept)
+
+
 def test_s2_a_replica_that_stops_hands_over_at_once() -> None:
     """It releases its Lease after its last pass, so the others do not wait."""
     with fleet("a", "b") as those:
