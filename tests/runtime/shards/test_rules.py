@@ -122,3 +122,24 @@ def test_s5_a_slice_is_opened_when_the_caches_have_the_last_writes(
         return loop.time()
 
     assert run(scenario()) == pytest.approx(opened_at, abs=0.05)
+
+
+def test_s6_a_slice_is_opened_when_the_caches_hold_its_objects() -> None:
+    """Otherwise children that exist would look as if they were missing."""
+
+    async def scenario() -> tuple[list[object], float]:
+        found, loop = member(MINE), asyncio.get_running_loop()
+        told: list[object] = []
+
+        async def filled() -> None:
+            told.append(found.slices)
+            await asyncio.sleep(3)  # noqa: TID251 - virtual
+
+        found.keep, found.wait_kept = told.append, filled
+        await found._gain(frozenset({0, 1}))
+        assert found.slices == {0, 1}
+        return told, loop.time()
+
+    told, opened_at = run(scenario())
+    assert told == [[(0, 2 * 2**64 // SLICES)], frozenset()]
+    assert opened_at == 3.0
