@@ -47,11 +47,12 @@ def policy_twins(plane: ControlPlane, folder: Path) -> Iterator[AdmissionTwins]:
 def _await_sentinel(both: AdmissionTwins) -> None:
     dry_run = (("dryRun", "All"),)
     for _ in range(300):
-        if both.real(config_map("sentinel")._replace(query=dry_run)).answer.status == 422:
+        told = both.real(config_map("sentinel")._replace(query=dry_run)).answer
+        if told.status == 422:
             time.sleep(1.5)  # noqa: TID251 - until the real server has read the parameters
             return
         time.sleep(0.1)  # noqa: TID251 - a real server
-    raise AssertionError("the real server does not use the policies")
+    raise AssertionError(f"the real server does not use the policies: {told}")
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,8 @@ _UNSTABLE = (
     (r"(NodePort:\s+\S+\s+)\d+/", r"\1<port>/"),
     (r"(\d+):3\d{4}/", r"\1:<port>/"),
     (r"/tmp/\S+", "<file>"),
+    # The API server checks the addresses of Services from time to time, also while one is created.
+    (r"Events:\n +Type .*\n +---.*\n(?: +Warning .*; repairing\n?)+", "Events:  <none>\n"),
     (r"(?<![\w.-])(?:\d+[smhd]){1,2}(?![\w.-])", "<age>"),
     (r"(kubectl-[\w-]+|kubectl)/v[\d.]+ \([^)]*\)", r"\1"),
 )  # fmt: skip
