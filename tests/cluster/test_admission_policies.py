@@ -45,14 +45,13 @@ def policy_twins(plane: ControlPlane, folder: Path) -> Iterator[AdmissionTwins]:
 
 
 def _await_sentinel(both: AdmissionTwins) -> None:
-    dry_run = (("dryRun", "All"),)
+    ask = config_map("sentinel")._replace(query=(("dryRun", "All"),))
     for _ in range(300):
-        told = both.real(config_map("sentinel")._replace(query=dry_run)).answer
-        if told.status == 422:
+        if both.real(ask).answer.status == 422:
             time.sleep(1.5)  # noqa: TID251 - until the real server has read the parameters
             return
         time.sleep(0.1)  # noqa: TID251 - a real server
-    raise AssertionError(f"the real server does not use the policies: {told}")
+    raise AssertionError(f"the real server does not use the policies: {both.real(ask).answer}")
 
 
 @pytest.fixture(scope="module")
