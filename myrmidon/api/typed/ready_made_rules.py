@@ -20,40 +20,9 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from myrmidon.api.typed.markers import Rule
+from myrmidon.api.values.cel_names import escape
 from myrmidon.errors import DefinitionError
 
-# Words of CEL that cannot be the name of a field, and characters that a name cannot have.
-_RESERVED = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
-_ESCAPES = (
-    ("__", "__underscores__"),
-    (".", "__dot__"),
-    ("-", "__dash__"),
-    ("/", "__slash__"),
-)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -114,8 +83,4 @@ def immutable_rule(name: str, marker: Immutable, *, may_be_absent: bool) -> Rule
 
 def cel_name(name: str) -> str:
     """Return the name of a field as CEL expressions write it."""
-    if name in _RESERVED:
-        return f"__{name}__"
-    for character, escape in _ESCAPES:
-        name = name.replace(character, escape)
-    return name
+    return escape(name) or name

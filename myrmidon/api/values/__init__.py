@@ -1,5 +1,6 @@
 """The values inside JSON documents and what they mean; one module per rule, for all packages.
 
+cel_names          names of fields in CEL expressions
 durations          1h30m: read, write
 fnv                the 64-bit hash by which Kubernetes divides objects into shards
 equality           whether two JSON values are equal, to a client and to the server

@@ -1,7 +1,7 @@
 """MutatingAdmissionPolicies: changes of an object that are written in CEL, without a webhook.
 
 A mutation is either an apply configuration, which is merged into the object as server-side apply would
-merge it (but nobody owns its fields afterwards), or a JSON patch.  Mutations are applied in order, each
+merge it (but its fields get no owner), or a JSON patch.  Mutations are applied in order, each
 to the object as the one before left it.  With ``reinvocationPolicy: IfNeeded`` a policy is evaluated
 again after later policies or webhooks have changed the object (``reinvocation``).
 

@@ -11,8 +11,9 @@ import binascii
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from myrmidon.api.values.cel_names import escape
 from myrmidon.apiserver.cel.errors import CelEvaluationError
-from myrmidon.apiserver.cel.escaping import escape, unescape
+from myrmidon.apiserver.cel.escaping import unescape
 from myrmidon.apiserver.cel.times import parse_date, parse_date_time, parse_schema_duration
 from myrmidon.apiserver.cel.values import Adapt, MapList, Mapped, SetList, Value
 from myrmidon.apiserver.golang.types import go_type

@@ -9,7 +9,7 @@ The cost is always counted, since there is no estimate for values without a sche
 a policy share one ``ExpressionBudget``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,7 @@ from myrmidon.apiserver.cel.parser import TOO_DEEP, parse
 from myrmidon.apiserver.cel.patch_values import AdmissionEvaluator, check_admission
 from myrmidon.apiserver.cel.types import BOOL, DYN, NULL, STRING, Type, list_of, struct
 from myrmidon.apiserver.cel.validators import validate
-from myrmidon.apiserver.cel.values import NO_OVERLOAD, Value
+from myrmidon.apiserver.cel.values import FAILURES, Value, evaluation_error
 from myrmidon.apiserver.golang.text import quote
 
 CONDITIONS_BUDGET, POLICY_BUDGET = 2_500_000, 10_000_000
@@ -162,20 +162,12 @@ class AdmissionProgram:
         for name, slot in self._slots.items():
             frame[slot] = scope.get(name)
         self._meter.spent = 0
-        value = _evaluated(self._run, frame)
+        try:
+            value = self._run(frame)
+        except FAILURES as error:
+            raise evaluation_error(error) from None
         budget.spend(self._meter.spent)
         return value
-
-
-def _evaluated(run: Callable[[list[Any]], Value], frame: list[Any]) -> Value:
-    try:
-        return run(frame)
-    except (AttributeError, TypeError):
-        raise CelEvaluationError(NO_OVERLOAD) from None
-    except (ArithmeticError, ValueError) as error:
-        raise CelEvaluationError(str(error) or type(error).__name__) from None
-    except RecursionError:
-        raise CelEvaluationError("evaluation went too deep") from None
 
 
 def compile_admission(

@@ -9,6 +9,7 @@ type of its result is dynamic unless they agree.  An expression with an error ge
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from myrmidon.api.values.cel_names import KEYWORDS
 from myrmidon.apiserver.cel.ast import (
     AND,
     OPT_SELECT,
@@ -26,7 +27,6 @@ from myrmidon.apiserver.cel.ast import (
 )
 from myrmidon.apiserver.cel.declarations import Overload
 from myrmidon.apiserver.cel.errors import Issue
-from myrmidon.apiserver.cel.escaping import KEYWORDS
 from myrmidon.apiserver.cel.functions import FUNCTIONS
 from myrmidon.apiserver.cel.schema_types import DeclaredType
 from myrmidon.apiserver.cel.types import (

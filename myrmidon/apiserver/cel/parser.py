@@ -2,6 +2,7 @@
 
 from typing import NoReturn
 
+from myrmidon.api.values.cel_names import KEYWORDS
 from myrmidon.apiserver.cel.ast import (
     AND,
     BINARY,
@@ -24,7 +25,6 @@ from myrmidon.apiserver.cel.ast import (
     qualified_name,
 )
 from myrmidon.apiserver.cel.errors import Issue
-from myrmidon.apiserver.cel.escaping import KEYWORDS
 from myrmidon.apiserver.cel.lexer import Token, tokenize
 from myrmidon.apiserver.cel.literals import BadLiteralError, read_literal
 from myrmidon.apiserver.cel.token_reader import (

@@ -12,7 +12,7 @@ from myrmidon.apiserver.cel.adapters import Adapters
 from myrmidon.apiserver.cel.ast import Expr, Ident, Literal, children
 from myrmidon.apiserver.cel.checker import Checked, check
 from myrmidon.apiserver.cel.cost import estimate
-from myrmidon.apiserver.cel.errors import CelCompileError, CelEvaluationError, Issue, render
+from myrmidon.apiserver.cel.errors import CelCompileError, Issue, render
 from myrmidon.apiserver.cel.evaluator import (
     MISSING,
     OLD_SELF_SLOT,
@@ -27,7 +27,7 @@ from myrmidon.apiserver.cel.parser import TOO_DEEP, parse
 from myrmidon.apiserver.cel.schema_types import LARGEST_REQUEST, DeclaredType, declare, structs
 from myrmidon.apiserver.cel.types import BOOL, STRING, Type, optional_of
 from myrmidon.apiserver.cel.validators import validate
-from myrmidon.apiserver.cel.values import NO_OVERLOAD, NONE, Adapt, Value, some
+from myrmidon.apiserver.cel.values import FAILURES, NONE, Adapt, Value, evaluation_error, some
 from myrmidon.apiserver.schema_node import Schema
 
 SELF, OLD_SELF = "self", "oldSelf"
@@ -82,13 +82,8 @@ class Program:
             frame[OLD_SELF_SLOT] = NONE if self.optional_old_self else MISSING
         try:
             return self._run(frame)
-        except (AttributeError, TypeError):
-            # A null that the schema allows was passed to a function that does not accept it.
-            raise CelEvaluationError(NO_OVERLOAD) from None
-        except (ArithmeticError, ValueError) as error:
-            raise CelEvaluationError(str(error) or type(error).__name__) from None
-        except RecursionError:
-            raise CelEvaluationError("evaluation went too deep") from None
+        except FAILURES as error:
+            raise evaluation_error(error) from None
 
 
 def compile_rule(

@@ -7,8 +7,8 @@ into a request.
 
 from dataclasses import dataclass, field
 
+from myrmidon.api.values.cel_names import escape
 from myrmidon.apiserver.cel.adapters import resource_properties
-from myrmidon.apiserver.cel.escaping import escape
 from myrmidon.apiserver.cel.types import (
     BOOL,
     BYTES,

@@ -20,7 +20,22 @@ Value: TypeAlias = Any
 Adapt: TypeAlias = Callable[[Any], Value]
 
 NO_OVERLOAD = "no such overload"
+FAILURES = (AttributeError, TypeError, ArithmeticError, ValueError, RecursionError)
+"""What the Python code of an expression may raise; see ``evaluation_error``."""
 _ABSENT: Any = object()
+
+
+def evaluation_error(error: Exception) -> CelEvaluationError:
+    """Return the error of CEL for an exception of the Python code of an expression.
+
+    A value of a wrong type is a null that the schema allows, passed to a function that does not
+    accept it.
+    """
+    if isinstance(error, (AttributeError, TypeError)):
+        return CelEvaluationError(NO_OVERLOAD)
+    if isinstance(error, RecursionError):
+        return CelEvaluationError("evaluation went too deep")
+    return CelEvaluationError(str(error) or type(error).__name__)
 
 
 class Uint(int):

@@ -49,12 +49,17 @@ def port(text: str) -> int:
 
 def positive_seconds(text: str) -> float:
     """Return a duration in seconds, above 0."""
+    return positive_number(text, "seconds")
+
+
+def positive_number(text: str, of: str) -> float:
+    """Return a number above 0; ``of`` says what is counted."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {of} above 0")
     return number
 
 

@@ -14,8 +14,10 @@ The conversion webhook of the program must be running.
 
 import argparse
 import asyncio
+from functools import partial
 
 from myrmidon.cli.arguments.clusters import add_cluster_arguments, reading
+from myrmidon.cli.arguments.parser import positive_number
 from myrmidon.cli.targets.loading import load_definitions
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.generate.manifests.layout import defined_resources
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate",
         metavar="N",
-        type=_rate,
+        type=partial(positive_number, of="objects"),
         default=PER_SECOND,
         help=f"objects per second at most (default: {PER_SECOND:g})",
     )
@@ -84,13 +86,3 @@ async def migrate(client: Client, name: str, rate: float) -> MigrationOutcome:
 
 def _report(migration: StorageMigration, progress: MigrationProgress, left: int | None) -> None:
     print(f"{migration.definition} to {migration.kind.version}: {progress.told(left)}")
-
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = 0.0
-    if not 0 < rate < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of objects above 0")
-    return rate

@@ -18,7 +18,7 @@ An object that cannot be read (``shapes``) is kept as an unreadable entry under 
 reported once, when it becomes unreadable, and not again with each list.
 
 A cache may keep a part of its scope (``part``, see ``lists.slices``).  Objects outside the part are not
-stored, whoever reports them; an object that leaves the part, because it got another parent, is removed.
+stored, from wherever they are reported; an object that leaves the part, because it got another parent, is removed.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """RecentMemory: a dictionary that forgets entries which have not been used for a long time.
 
 The applicator remembers its decisions about outputs, so that a pass over a converged object repeats none
-of them.  Objects come and go, and nobody says when an entry is of no more use.  The memory must depend on
+of them.  Objects come and go, and an entry is not removed when its object is gone.  The memory must depend on
 the objects that exist (law Q12), and must still hold all of them: a resync goes through all objects in
 turn, and a memory that is a little too small would have forgotten each of them just before its turn.
 

@@ -1,7 +1,7 @@
 """Runs of a controller whose work depends on the time are compared at the same virtual time.
 
 A fault takes time: a process is down for five seconds, a request for thirty.  So a run under a plan ends
-later than its reference.  That is no matter for most controllers, because they come to rest.  But some plan
+later than its reference.  Most controllers come to rest, so it does not matter for them.  But some plan
 work for later: an object that expires after ten minutes, a job every five minutes (``Done(again=...)``).  At
 the end of one run that work was done, at the end of the other it was not, and both are right.
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from myrmidon.api.values.cel_names import escape
 from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.cel.ast import (
     AND,
@@ -30,7 +31,7 @@ from myrmidon.apiserver.cel.ast import (
     Select,
 )
 from myrmidon.apiserver.cel.errors import CelCompileError, CelEvaluationError
-from myrmidon.apiserver.cel.escaping import escape, unescape
+from myrmidon.apiserver.cel.escaping import unescape
 from myrmidon.apiserver.cel.functions.conversions import format_double
 from myrmidon.apiserver.cel.parser import parse
 from myrmidon.apiserver.cel.program import compile_expression, compile_rule

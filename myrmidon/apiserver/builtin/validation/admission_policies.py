@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.cel_names import KEYWORDS
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
@@ -41,31 +42,6 @@ _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _MUTATING = ("*", "CONNECT", "CREATE", "UPDATE")
 _PATCH_TYPES = ("ApplyConfiguration", "JSONPatch")
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*\Z")
-_RESERVED = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _ANNOTATIONS_MAX, _ANNOTATION_BYTES_MAX = 20, 5 * 1024
 
 
@@ -229,7 +205,7 @@ def _check_variables(spec: Json, environment: "AdmissionEnvironment") -> Iterato
         name, expression = variable.get("name") or "", variable.get("expression") or ""
         if not name.strip():
             yield required(f"{field}.name", "name is not specified")
-        elif not _IDENTIFIER.match(name) or name in _RESERVED:
+        elif not _IDENTIFIER.match(name) or name in KEYWORDS:
             yield invalid(f"{field}.name", name, "must be a valid CEL identifier")
         if not expression.strip():
             yield required(f"{field}.expression", "expression is not specified")

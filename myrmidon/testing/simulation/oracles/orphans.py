@@ -1,7 +1,7 @@
 """O5: what belongs to an object that is gone is gone as well.
 
 An object belongs to another by its ownerReferences, or by a label or annotation with its uid.  The
-garbage collector has run; a finalizer of a controller that nobody removes keeps an object for ever.
+garbage collector has run; a finalizer of a controller that is not removed keeps an object for ever.
 """
 
 from collections.abc import Sequence
